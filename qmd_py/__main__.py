@@ -1,0 +1,5 @@
+"""`python -m qmd_py` is `qmd`."""
+
+from qmd_py.cli import main
+
+main()

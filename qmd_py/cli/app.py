@@ -1,0 +1,184 @@
+"""The one place where every command ends: words on stderr and an exit status."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from qmd_py import config
+from qmd_py.config import Config
+from qmd_py.errors import QmdError
+from qmd_py.render import styled
+from qmd_py.render.styled import Line
+
+_ISSUES = "https://github.com/qmd-py/qmd-py/issues"
+
+
+class Status(IntEnum):
+    """Exit statuses, as grep and ripgrep have them."""
+
+    FOUND = 0
+    NOTHING_FOUND = 1
+    ERROR = 2
+    INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """Ends every command the same way: one line on stderr and a status."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 — Typer's own signature
+        """Run the chosen command and exit."""
+        extra["standalone_mode"] = False
+        try:
+            status = super().main(*args, **extra)
+            sys.stdout.flush()
+        except QmdError as error:
+            status = _fail(str(error))
+        except typer.TyperException as error:
+            status = _usage(error)
+        except (typer.Abort, KeyboardInterrupt):
+            status = Status.INTERRUPTED
+        except BrokenPipeError:
+            status = _reader_left()
+        except Exception:  # noqa: BLE001 — a bug: say so, and keep status 1 for "nothing found"
+            traceback.print_exc()
+            status = _fail(f"this is a bug in qmd: please report the lines above at {_ISSUES}")
+        sys.exit(int(status or 0))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 — Typer's own signature
+        """Find the command, or name the nearest."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise typer.BadParameter(_unknown(args[0], self.list_commands(ctx)), ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+
+class WordsCommand(TyperCommand):
+    """A command whose words may start with a dash: `qmd search -draft release`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 — Typer's own signature
+        """Move what is no option of ours behind `--`, in order."""
+        return list(super().parse_args(ctx, _words_last(args, self._options())))
+
+    def _options(self) -> dict[str, bool]:
+        """Each option string, and whether a value follows it."""
+        found = {"--help": False, "-h": False}
+        for param in self.params:
+            takes_value = not getattr(param, "is_flag", True)
+            for name in (*param.opts, *param.secondary_opts):
+                if name.startswith("-"):
+                    found[name] = takes_value
+        return found
+
+
+def _words_last(args: Sequence[str], options: dict[str, bool]) -> list[str]:
+    ours: list[str] = []
+    words: list[str] = []
+    rest = list(args)
+    while rest:
+        arg = rest.pop(0)
+        if arg == "--":
+            words += rest
+            break
+        if _is_word(arg, options):
+            words.append(arg)
+            continue
+        ours.append(arg)
+        if options.get(arg) and rest:
+            ours.append(rest.pop(0))
+    return [*ours, "--", *words]
+
+
+def _is_word(arg: str, options: dict[str, bool]) -> bool:
+    if not arg.startswith("-") or arg == "-":
+        return True
+    if arg.startswith("--") or arg in options:
+        return False
+    # `-n5` is an option and its value; `-nothing` is a word to leave out
+    return not (options.get(arg[:2]) and arg[2:].isdigit())
+
+
+def emit(text: str) -> None:
+    """Write the answer to stdout; a reader that has seen enough is no error.
+
+    Raises:
+        QmdError: it cannot be written (the disk is full, say).
+    """
+    try:
+        stream = getattr(sys.stdout, "buffer", None)
+        if stream is None:
+            sys.stdout.write(text)
+        else:
+            # the answer is UTF-8 in every locale
+            stream.write(text.encode("utf-8", "surrogateescape"))
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise typer.Exit(_reader_left()) from error
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise QmdError(f"cannot write the answer: {error.strerror}") from error
+
+
+def show(lines: Sequence[Line]) -> None:
+    """Write styled lines: coloured on a terminal, plain elsewhere."""
+    emit(styled.coloured(lines) if sys.stdout.isatty() else styled.plain(lines))
+
+
+def notice(text: str) -> None:
+    """Say something on stderr in one line."""
+    line = styled.safe(" ".join(text.split()))
+    print(f"qmd: {line}", file=sys.stderr)  # noqa: T201 — this is the one way to stderr
+
+
+def _fail(message: str) -> Status:
+    notice(message)
+    return Status.ERROR
+
+
+def _usage(error: typer.TyperException) -> Status:
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError" and context:
+        emit(context.get_help() + "\n")
+        return Status.ERROR
+    message = error.format_message().rstrip(".").strip()
+    message = message[:1].lower() + message[1:]
+    command = context.command_path if context else "qmd"
+    return _fail(f"{message}: see '{command} --help'")
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 1)
+    return f"no command '{name}'" + (f" (did you mean '{near[0]}'?)" if near else "")
+
+
+def _reader_left() -> Status:
+    """Point stdout nowhere, so that nothing is written to the closed pipe at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Status.FOUND
+
+
+IndexOption = Annotated[
+    Path | None, typer.Option("--index", metavar="FILE", help="The index file (or QMD_INDEX).")
+]
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def configured(index: Path | None) -> Config:
+    """The configuration of this run."""
+    return config.load(os.environ, index)
+
+
+Progress = Callable[[int, int], None]

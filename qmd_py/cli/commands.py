@@ -1,0 +1,54 @@
+"""All commands on one application."""
+
+from typing import Annotated
+
+import typer
+
+import qmd_py
+from qmd_py.cli import collecting, reading, searching
+from qmd_py.cli.app import WordsCommand, app, emit
+
+__all__ = ["app"]
+
+_SEARCH = """Search by words: BM25 over sections, with word stems of the notes' languages.
+
+    qmd search worker pool
+
+    qmd search '"rate limit"' -draft --json
+"""
+_QUERY = """Search with everything there is, fused into one list.
+
+    qmd query limit concurrency Go
+
+    qmd query "how do I keep bread fresh" -n 3 --json
+"""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        emit(f"qmd {qmd_py.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog="Exit status: 0 found or done, 1 nothing found, 2 error, 130 interrupted. "
+    "Environment: QMD_INDEX (the index file), QMD_CONFIG (the settings file), NO_COLOR."
+)
+def root(
+    _show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Find the right section of the right Markdown note, on your own machine."""
+
+
+app.command("index")(collecting.index)
+app.command("search", cls=WordsCommand, help=_SEARCH)(searching.searcher("search"))
+app.command("query", cls=WordsCommand, help=_QUERY)(searching.searcher("query"))
+app.command("section", cls=WordsCommand)(reading.section)
+app.command("toc")(reading.toc)
+app.command("get")(reading.get)
+app.command("ls")(reading.ls)
+app.command("status")(collecting.status)
+app.add_typer(collecting.collection, name="collection")

@@ -1,0 +1,157 @@
+"""The commands that search: one function, a pipeline for each."""
+
+import datetime
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, show
+from qmd_py.errors import NotFound, UsageError
+from qmd_py.records import Answer, Scope
+from qmd_py.render import machine, people
+from qmd_py.search import Ask, by_words, hybrid
+from qmd_py.snippets import DEFAULT_LENGTH
+from qmd_py.store.reader import Reader
+from qmd_py.terms import Analyzer
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="WORDS…",
+        show_default=False,
+        help='Words, "a phrase" that must occur, -word that must not, word* for a beginning; '
+        "`-` reads the question from stdin.",
+    ),
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Notes to show.")]
+Collections = Annotated[
+    list[str] | None,
+    typer.Option("--collection", "-c", metavar="NAME", help="Only this collection; repeatable."),
+]
+Paths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--path", metavar="GLOB", help="Only notes at this path or in this folder; repeatable."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+Csv = Annotated[bool, typer.Option("--csv", help="One row a note.")]
+Markdown = Annotated[bool, typer.Option("--md", help="Markdown.")]
+Files = Annotated[bool, typer.Option("--files", "-l", help="Only the files, one a line.")]
+Nul = Annotated[
+    bool, typer.Option("-0", "--null", help="Files, each ended by a NUL, for xargs -0.")
+]
+NoToc = Annotated[bool, typer.Option("--no-toc", help="Leave the tables of contents out of JSON.")]
+Full = Annotated[bool, typer.Option("--full", help="Show whole notes.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Show the rank in each run.")]
+Snippet = Annotated[int, typer.Option("--snippet", min=20, help="Longest snippet, in characters.")]
+
+
+Pipeline = Callable[[Reader, str, Ask, datetime.datetime], Answer]
+
+
+def searcher(mode: str) -> Callable[..., None]:
+    """The command function of a search mode; all of them take the same options."""
+
+    def command(
+        words: Words = None,
+        limit: Limit = 10,
+        collections: Collections = None,
+        paths: Paths = None,
+        as_json: Json = False,
+        as_csv: Csv = False,
+        as_markdown: Markdown = False,
+        as_files: Files = False,
+        null: Nul = False,
+        no_toc: NoToc = False,
+        full: Full = False,
+        explain: Explain = False,
+        snippet: Snippet = DEFAULT_LENGTH,
+        index: IndexOption = None,
+    ) -> None:
+        wanted = {"json": as_json, "csv": as_csv, "md": as_markdown, "files": as_files or null}
+        form = _format(wanted)
+        config = configured(index)
+        scope = Scope(tuple(collections or ()), tuple(paths or ()))
+        ask = Ask(limit, scope, snippet, config.settings.max_bytes if full else 0)
+        with Reader.open(config.index) as store:
+            check_collections(store, scope.collections)
+            answer = PIPELINES[mode](
+                store, question(words), ask, datetime.datetime.now(datetime.UTC)
+            )
+            analyzer = Analyzer(store.languages)
+        if form:
+            emit(_FORMATS[form](answer, not no_toc, "\0" if null else "\n"))
+        else:
+            show(people.answer_lines(answer, analyzer, explain=explain))
+        _remark(answer)
+        if not answer.hits:
+            raise typer.Exit(Status.NOTHING_FOUND)
+
+    return command
+
+
+def question(words: list[str] | None) -> str:
+    """The words typed, as one question; a lone `-` stands for stdin.
+
+    Raises:
+        UsageError: there are none.
+    """
+    text = sys.stdin.read() if words == ["-"] else " ".join(words or [])
+    if not text.strip():
+        raise UsageError("no question: type some words, or - to read them from stdin")
+    return text.strip()
+
+
+def check_collections(store: Reader, names: Sequence[str]) -> None:
+    """Make sure that all named collections exist.
+
+    Raises:
+        NotFound: one does not; the nearest name is told.
+    """
+    known = [collection.name for collection in store.collections()]
+    for name in names:
+        if name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else "see 'qmd collection list'"
+            raise NotFound(f"no collection '{name}': {hint}")
+
+
+PIPELINES: Mapping[str, Pipeline] = {"search": by_words, "query": hybrid}
+
+_FORMATS: Mapping[str, Callable[[Answer, bool, str], str]] = {
+    "json": lambda answer, toc, _: machine.answer_json(answer, toc=toc),
+    "csv": lambda answer, _toc, _: machine.answer_csv(answer),
+    "md": lambda answer, _toc, _: machine.answer_markdown(answer),
+    "files": lambda answer, _toc, separator: machine.answer_files(answer, separator),
+}
+
+
+def _format(wanted: Mapping[str, bool]) -> str:
+    """The one output format asked for; empty for people's.
+
+    Raises:
+        UsageError: several are.
+    """
+    chosen = [name for name, on in wanted.items() if on]
+    if len(chosen) > 1:
+        raise UsageError(f"--{chosen[0]} and --{chosen[1]} together: choose one")
+    return chosen[0] if chosen else ""
+
+
+def _remark(answer: Answer) -> None:
+    """Say on stderr what the reader of the answer should know."""
+    stale = [hit for hit in answer.hits if hit.stale]
+    if stale:
+        first = stale[0]
+        more = f" ({len(stale)} such notes)" if len(stale) > 1 else ""
+        notice(f"{first.collection}/{first.path}: {first.stale}{more}: run 'qmd index'")
+    if not answer.hits and sys.stderr.isatty():
+        notice("nothing found: try fewer or other words")
+    if sys.stderr.isatty():
+        for skipped in answer.skipped:
+            notice(f"skipped {skipped}")

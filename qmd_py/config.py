@@ -1,0 +1,96 @@
+"""Where things are and what the user set; read once, passed on."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from qmd_py.errors import ConfigError
+
+DEFAULT_LANGUAGES = ("en", "ru")
+DEFAULT_CHUNK_CHARS = 1400  # halving it changed little, and longer ones dilute the vector
+DEFAULT_MAX_BYTES = 10_000_000  # a note above this is a log or a dump; it would crowd out the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user set, or the defaults."""
+
+    languages: tuple[str, ...] = DEFAULT_LANGUAGES
+    """ISO 639-1 codes; the first of each script chooses that script's stemmer."""
+    chunk_chars: int = DEFAULT_CHUNK_CHARS
+    """Longest chunk with its breadcrumb, in characters."""
+    max_bytes: int = DEFAULT_MAX_BYTES
+    """Larger files are passed over, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings and places of one run."""
+
+    index: Path
+    """The index file."""
+    settings: Settings
+
+
+def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
+    """Read the settings file and the environment; `index` (the option) wins over both.
+
+    Raises:
+        ConfigError: the settings file is not TOML or holds a wrong key or value.
+    """
+    file = _settings_file(environ)
+    table = _read_toml(file) if file.is_file() else {}
+    chosen = index or _path(environ.get("QMD_INDEX")) or _path(table.pop("index", None))
+    table.pop("index", None)
+    return Config(chosen or _data_dir() / "index.sqlite", _settings(table, file))
+
+
+def _settings_file(environ: Mapping[str, str]) -> Path:
+    if chosen := environ.get("QMD_CONFIG"):
+        return Path(chosen).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("qmd-py")) / "config.toml"
+
+
+def _data_dir() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("qmd-py"))
+
+
+def _path(value: object) -> Path | None:
+    return Path(os.path.expanduser(str(value))) if value else None  # noqa: PTH111 — keeps `~user`
+
+
+def _read_toml(file: Path) -> dict[str, object]:
+    import tomllib
+
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the settings in {file}: {error}") from error
+
+
+def _settings(table: Mapping[str, object], file: Path) -> Settings:
+    known = set(Settings.__slots__)
+    if unknown := sorted(set(table) - known):
+        raise ConfigError(
+            f"unknown setting '{unknown[0]}' in {file}: known are {', '.join(sorted(known))}"
+        )
+    languages = table.get("languages", list(DEFAULT_LANGUAGES))
+    if not isinstance(languages, list) or not all(isinstance(code, str) for code in languages):
+        raise ConfigError(f'\'languages\' in {file} must be a list like ["en", "ru"]')
+    return Settings(
+        languages=tuple(languages),
+        chunk_chars=_number(table, "chunk_chars", DEFAULT_CHUNK_CHARS, 200, file),
+        max_bytes=_number(table, "max_bytes", DEFAULT_MAX_BYTES, 1, file),
+    )
+
+
+def _number(table: Mapping[str, object], key: str, default: int, least: int, file: Path) -> int:
+    value = table.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(f"'{key}' in {file} must be a whole number from {least} up")
+    return value

@@ -1,0 +1,57 @@
+"""Everything that can go wrong for a reason the user can act on.
+
+The tree:
+
+    QmdError
+    ├── UsageError          what was typed cannot be understood
+    ├── ConfigError         a settings file says something impossible
+    ├── IndexFault          the index is missing, damaged, locked or of another version
+    │   ├── IndexMissing
+    │   └── IndexUnusable
+    ├── NotFound            a collection, note or section of that name does not exist
+    │   └── Ambiguous       ... or there are several
+    └── FileUnreadable      a file or folder cannot be read as a note
+        └── NotText         ... because it holds no text
+
+Messages are one line, lower case: what happened, a colon, what to do.
+"""
+
+
+class QmdError(Exception):
+    """Base of all errors that are told to the user as one line, exit status 2."""
+
+
+class UsageError(QmdError):
+    """What was typed cannot be understood."""
+
+
+class ConfigError(QmdError):
+    """A settings file or variable says something impossible."""
+
+
+class IndexFault(QmdError):  # noqa: N818 — reads as what happened
+    """The index cannot serve this command."""
+
+
+class IndexMissing(IndexFault):
+    """There is no index file yet."""
+
+
+class IndexUnusable(IndexFault):
+    """The index file is damaged, locked, or written by another version."""
+
+
+class NotFound(QmdError):  # noqa: N818 — reads as what happened
+    """No collection, note or section of that name."""
+
+
+class Ambiguous(NotFound):
+    """The name fits more than one collection, note or section."""
+
+
+class FileUnreadable(QmdError):  # noqa: N818 — reads as what happened
+    """A file or folder cannot be read."""
+
+
+class NotText(FileUnreadable):
+    """The file holds something other than text."""

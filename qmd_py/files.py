@@ -1,0 +1,219 @@
+"""Folders → the files that are notes; files → their text."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from qmd_py.errors import FileUnreadable, NotText
+
+NOTE_GLOBS = ("*.md", "*.markdown")
+_ALWAYS_IGNORED = ("node_modules/",)
+_BOMS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that is a note."""
+
+    file: str
+    """Relative to the root, `/`-separated, as the file system spells it."""
+    mtime_ns: int
+    size: int
+
+
+@dataclass(slots=True)
+class Walk:
+    """What a walk over a folder found, besides the notes it yields."""
+
+    passed_over: list[str] = field(default_factory=list)
+    """No notes and no faults: links, and what is too large."""
+    problems: list[str] = field(default_factory=list)
+    """What could not be looked at."""
+    unseen: list[str] = field(default_factory=list)
+    """Folders (with a trailing slash) that could not be read; nothing is known of what they hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file's text and what identifies its bytes."""
+
+    text: str
+    digest: str
+    """SHA-256 of the bytes, hexadecimal."""
+    problem: str | None
+    """What was not as it should be, in words."""
+
+
+def notes_below(
+    root: Path, globs: Sequence[str], ignores: Sequence[str], max_bytes: int, walk: Walk
+) -> Iterator[Found]:
+    """Every note below a folder, in no particular order; symbolic links are not followed.
+
+    Hidden files and folders, `node_modules` and what `.gitignore` files (also those above the
+    root, up to the repository's top) or `ignores` name are left out.
+
+    Args:
+        root: the folder.
+        globs: which files are notes; empty means Markdown files, in any case of letters.
+        ignores: further patterns in `.gitignore` syntax.
+        max_bytes: larger files are passed over.
+        walk: takes what was passed over and what went wrong.
+    """
+    wanted = GitIgnoreSpec.from_lines([g.lower() for g in (globs or NOTE_GLOBS)])
+    rules = [*_rules_above(root), _Rules(root, [*_ALWAYS_IGNORED, *ignores])]
+    yield from _below(_Place(root, "", rules), wanted, max_bytes, walk)
+
+
+def read(file: Path, max_bytes: int) -> Text:
+    """The text of a note: UTF-8, or what its byte order mark says.
+
+    Raises:
+        FileUnreadable: it cannot be opened, is no regular file, or is too large.
+        NotText: it is binary.
+    """
+    content = _content(file, max_bytes)
+    digest = hashlib.sha256(content).hexdigest()
+    for bom, encoding in _BOMS:
+        if content.startswith(bom):
+            return _decoded(content, encoding, digest)
+    try:
+        return Text(content.decode(), digest, None)
+    except UnicodeDecodeError:
+        if b"\0" in content:
+            raise NotText(f"{file} is a binary file, not a note") from None
+        return _decoded(content, "utf-8", digest)
+
+
+def _decoded(content: bytes, encoding: str, digest: str) -> Text:
+    try:
+        return Text(content.decode(encoding), digest, None)
+    except UnicodeDecodeError as error:
+        text = content.decode(encoding, errors="replace")
+        return Text(text, digest, f"not valid {encoding.upper()} at byte {error.start}")
+
+
+def _content(file: Path, max_bytes: int) -> bytes:
+    try:
+        # without O_NONBLOCK, opening a pipe would wait for ever
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise FileUnreadable(f"{file} is not a regular file")
+            content = stream.read(max_bytes + 1)
+    except OSError as error:
+        raise FileUnreadable(f"cannot read {file}: {error.strerror}") from error
+    if len(content) > max_bytes:
+        raise FileUnreadable(f"{file} is larger than {max_bytes} bytes: raise max_bytes to read it")
+    return content
+
+
+class _Rules:
+    """The patterns of one ignore file, and the folder they are relative to."""
+
+    def __init__(self, base: Path, patterns: Sequence[str]) -> None:
+        self._base = str(base).rstrip(os.sep) + os.sep
+        self._spec = GitIgnoreSpec.from_lines(patterns)
+
+    def verdict(self, path: str, *, folder: bool) -> bool | None:
+        """True to ignore, False to keep after all, None when no pattern speaks of it."""
+        relative = path.removeprefix(self._base).replace(os.sep, "/")
+        return self._spec.check_file(relative + "/" * folder).include
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    folder: Path
+    prefix: str
+    """Its path relative to the root, with a trailing slash; empty for the root."""
+    rules: list[_Rules]
+
+    def ignores(self, path: str, *, folder: bool) -> bool:
+        """The innermost ignore file that speaks of a path decides."""
+        for rules in reversed(self.rules):
+            verdict = rules.verdict(path, folder=folder)
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def _below(place: _Place, wanted: GitIgnoreSpec, max_bytes: int, walk: Walk) -> Iterator[Found]:
+    folders = [place]
+    while folders:
+        here = folders.pop()
+        try:
+            entries = sorted(os.scandir(here.folder), key=lambda entry: entry.name)
+        except OSError as error:
+            walk.problems.append(f"cannot read {here.folder}: {error.strerror}")
+            walk.unseen.append(here.prefix)
+            continue
+        rules = here.rules + _own_rules(here.folder, entries, walk)
+        here = _Place(here.folder, here.prefix, rules)
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if not here.ignores(entry.path, folder=True):
+                    inner = f"{here.prefix}{entry.name}/"
+                    folders.append(_Place(Path(entry.path), inner, rules))
+            elif wanted.match_file((here.prefix + entry.name).lower()):
+                yield from _note(entry, here, max_bytes, walk)
+
+
+def _note(entry: os.DirEntry[str], here: _Place, max_bytes: int, walk: Walk) -> Iterator[Found]:
+    if here.ignores(entry.path, folder=False):
+        return
+    try:
+        entry.name.encode()
+        state = entry.stat(follow_symlinks=False)
+    except UnicodeEncodeError:
+        walk.problems.append(f"the name of {os.fsencode(entry.path)!r} is not UTF-8")
+        return
+    except OSError as error:
+        walk.problems.append(f"cannot read {entry.path}: {error.strerror}")
+        return
+    if entry.is_symlink():
+        walk.passed_over.append(f"{entry.path} is a symbolic link")
+    elif not stat.S_ISREG(state.st_mode):
+        walk.passed_over.append(f"{entry.path} is not a regular file")
+    elif state.st_size > max_bytes:
+        walk.passed_over.append(f"{entry.path} is larger than {max_bytes} bytes (max_bytes)")
+    else:
+        yield Found(here.prefix + entry.name, state.st_mtime_ns, state.st_size)
+
+
+def _own_rules(folder: Path, entries: Sequence[os.DirEntry[str]], walk: Walk) -> list[_Rules]:
+    """The rules of the folder's own `.gitignore`."""
+    if not any(entry.name == ".gitignore" and entry.is_file() for entry in entries):
+        return []
+    try:
+        return [_Rules(folder, _patterns(folder))]
+    except OSError as error:
+        walk.problems.append(f"cannot read {folder / '.gitignore'}: {error.strerror}")
+        return []
+
+
+def _rules_above(root: Path) -> list[_Rules]:
+    """The rules of the repository that the folder lies in, outermost first."""
+    found: list[_Rules] = []
+    for folder in root.parents if not (root / ".git").exists() else ():
+        if (folder / ".gitignore").is_file():
+            found.insert(0, _Rules(folder, _patterns(folder)))
+        if (folder / ".git").exists():
+            return found
+    return []  # no repository around it, so those files are not about it
+
+
+def _patterns(folder: Path) -> list[str]:
+    text = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace")
+    return text.splitlines()

@@ -1,0 +1,46 @@
+"""Runs → one run. Pure: ids and numbers in, ids and numbers out."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+Id = TypeVar("Id", bound=Hashable)
+
+RRF_K = 10.0
+"""Constant of reciprocal rank fusion.
+
+Cormack et al. (SIGIR 2009) take 60, for dozens of runs; with few and good ones that drowns a clear
+winner. Between 5 and 10 all is flat on our judged questions.
+"""
+
+
+def rrf(
+    runs: Mapping[str, Sequence[Id]], weights: Mapping[str, float], rrf_k: float = RRF_K
+) -> dict[Id, float]:
+    """Reciprocal rank fusion: ids with scores from 0 to 1, best first.
+
+    The score of an id is the sum of `weight / (rrf_k + rank)` over the runs that hold it, divided by
+    the sum that rank 1 in every run would give, so that a missing run does not lower the scale.
+    Ids of equal score keep the order in which the runs bring them.
+
+    Args:
+        runs: name to ids, best first, each id at most once.
+        weights: name to weight; 1 for a name that is missing.
+        rrf_k: larger values flatten the difference between ranks.
+    """
+    scores: dict[Id, float] = {}
+    for name, run in runs.items():
+        weight = weights.get(name, 1.0)
+        for rank, id_ in enumerate(run, start=1):
+            scores[id_] = scores.get(id_, 0.0) + weight / (rrf_k + rank)
+    best = sum(weights.get(name, 1.0) for name in runs) / (rrf_k + 1)
+    ordered = sorted(scores.items(), key=lambda item: -item[1])
+    return {id_: score / best for id_, score in ordered} if best else dict(ordered)
+
+
+def summed(runs: Iterable[Mapping[Id, float]]) -> dict[Id, float]:
+    """The sum of an id's scores over runs of one scale, best first; ties keep the runs' order."""
+    scores: dict[Id, float] = {}
+    for run in runs:
+        for id_, score in run.items():
+            scores[id_] = scores.get(id_, 0.0) + score
+    return dict(sorted(scores.items(), key=lambda item: -item[1]))

@@ -1,0 +1,290 @@
+"""Folders of notes → the index."""
+
+import datetime
+import os
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from qmd_py import chunking, files, markdown, terms
+from qmd_py.config import Settings
+from qmd_py.errors import FileUnreadable, UsageError
+from qmd_py.files import Found, Walk
+from qmd_py.records import Chunk, Collection, FileState, IndexReport, Note
+from qmd_py.store.writer import KnownFile, Terms, Writer
+from qmd_py.terms import Analyzer
+
+Progress = Callable[[int, int], None]
+"""Called with the number of notes done and of all that have to be read."""
+
+_BATCH = 200  # notes a transaction: about a second of work to lose, few enough commits to be fast
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a run has to do to a collection."""
+
+    read: list[tuple[Found, KnownFile | None]]
+    gone: list[KnownFile]
+    unchanged: int
+
+
+def update(
+    store: Writer,
+    collection: Collection,
+    settings: Settings,
+    *,
+    prune: bool = False,
+    progress: Progress = lambda _done, _all: None,
+) -> IndexReport:
+    """Bring the index of one collection up to date with its folder.
+
+    Every note that cannot be read is named in the report and the rest goes on. A folder that has
+    vanished, or has no notes any more, deletes nothing unless `prune` is set.
+    """
+    walk = Walk()
+    root = Path(collection.root)
+    if not root.is_dir() and not prune:
+        return IndexReport(collection.name, problems=(_vanished(collection, "is gone"),))
+    made_by = fingerprint(settings)
+    found = list(_walk(collection, settings, walk)) if root.is_dir() else []
+    plan = _plan(found, store.known_files(collection), made_by, walk)
+    if not found and plan.gone and not prune:
+        return IndexReport(collection.name, problems=(_vanished(collection, "has no notes"),))
+    remember(store, settings)
+    report = _carry_out(store, collection, plan, settings, progress)
+    return replace(
+        report,
+        unchanged=report.unchanged + plan.unchanged,
+        passed_over=tuple(walk.passed_over),
+        problems=(*walk.problems, *report.problems),
+    )
+
+
+def fingerprint(settings: Settings) -> str:
+    """What decides how a note's chunks and terms come out."""
+    languages = ",".join(settings.languages)
+    return f"terms {terms.VERSION} chunks {chunking.VERSION} {languages} {settings.chunk_chars}"
+
+
+def remember(store: Writer, settings: Settings) -> None:
+    """Note in the index what it is made with; a search goes by that."""
+    with store.batch():
+        store.set_meta("languages", _json_list(settings.languages))
+        store.set_meta("chunk_chars", str(settings.chunk_chars))
+
+
+def add_collection(
+    store: Writer, folder: Path, name: str | None, globs: Sequence[str], ignores: Sequence[str]
+) -> Collection:
+    """Register a folder under a name (its own unless given).
+
+    Raises:
+        UsageError: it is no folder, or the name is taken.
+    """
+    root = folder.expanduser().absolute()
+    if not root.is_dir():
+        what = "is not a folder" if root.exists() else "does not exist"
+        raise UsageError(f"{root} {what}: name a folder of notes")
+    root = root.resolve()
+    for known in store.collections():
+        if known.root == str(root) and name in {None, known.name}:
+            raise UsageError(f"{root} is in the index already, as '{known.name}'")
+    chosen = name or _free_name(root.name or "notes", {c.name for c in store.collections()})
+    return store.add_collection(checked_name(chosen), str(root), globs, ignores)
+
+
+def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
+    """Parse a note and cut it into chunks; `path` is relative to its collection."""
+    document = markdown.parse(text.text, Path(path).stem)
+    front = document.front
+    return Note(
+        path=path,
+        title=document.title,
+        aliases=front.aliases,
+        tags=front.tags,
+        description=front.description,
+        metadata=front.metadata,
+        toc=tuple(spot.section for spot in document.spots),
+        chunks=chunking.chunks(document, chunk_chars),
+        problem=text.problem or front.problem,
+    )
+
+
+def _carry_out(
+    store: Writer, collection: Collection, plan: _Plan, settings: Settings, progress: Progress
+) -> IndexReport:
+    report = IndexReport(collection.name)
+    work = _Work(store, collection, settings, {known.state.digest: known for known in plan.gone})
+    for at, batch in _batches(plan.read):
+        with store.batch():
+            for found, known in batch:
+                report = _counted(report, *work.do(found, known))
+        progress(at + len(batch), len(plan.read))
+    gone = [known for known in plan.gone if known.pid not in work.moved]
+    with store.batch():
+        for known in gone:
+            store.delete_note(known.pid)
+    return replace(report, removed=len(gone))
+
+
+class _Work:
+    """Indexing of single files; knows which notes have lost their file and may have moved."""
+
+    def __init__(
+        self,
+        store: Writer,
+        collection: Collection,
+        settings: Settings,
+        lost: dict[str, KnownFile],
+    ) -> None:
+        self._store = store
+        self._collection = collection
+        self._settings = settings
+        self._lost = lost
+        self._analyzer = Analyzer(settings.languages)
+        self._made_by = fingerprint(settings)
+        self.moved: set[int] = set()
+
+    def do(self, found: Found, known: KnownFile | None) -> tuple[str, str | None]:
+        """Index one file; gives what happened to it and the problem with it, if any."""
+        file = Path(self._collection.root, found.file)
+        try:
+            text = files.read(file, self._settings.max_bytes)
+        except FileUnreadable as error:
+            return "unread", str(error)
+        state = FileState(found.mtime_ns, found.size, text.digest)
+        path = unicodedata.normalize("NFC", found.file)
+        if known and self._same(known, state):
+            self._store.touch_note(known.pid, state)
+            return "unchanged", None
+        lost = None if known else self._lost.pop(state.digest, None)
+        if lost:
+            self._store.move_note(lost.pid, found.file, path, state)
+            self.moved.add(lost.pid)
+        pid = lost.pid if lost else self._store.pid_for(self._collection, found.file)
+        problem = self._put(pid, path, text, state)
+        what = "moved" if lost else "changed" if known else "new"
+        return what, f"{file}: {problem}" if problem else None
+
+    def _same(self, known: KnownFile, state: FileState) -> bool:
+        return known.state.digest == state.digest and known.made_by == self._made_by
+
+    def _put(self, pid: int, path: str, text: files.Text, state: FileState) -> str | None:
+        note = note_of(path, text, self._settings.chunk_chars)
+        self._store.put_note(
+            pid,
+            self._collection,
+            note,
+            state,
+            terms=note_terms(note, self._analyzer),
+            chunk_terms=[chunk_terms(note, chunk, self._analyzer) for chunk in note.chunks],
+            indexed_at=_now(),
+            made_by=self._made_by,
+        )
+        return note.problem
+
+
+def note_terms(note: Note, analyzer: Analyzer) -> Terms:
+    """The terms of a whole note."""
+    headings = "\n".join(section.title for section in note.toc)
+    body = "\n".join([note.description, *(chunk.text for chunk in note.chunks)])
+    return _terms(note, headings, body, analyzer)
+
+
+def chunk_terms(note: Note, chunk: Chunk, analyzer: Analyzer) -> Terms:
+    """The terms of a chunk: its own, and those of the headings and the title above it."""
+    path = note.toc[chunk.section].path if chunk.section is not None else ()
+    opening = chunk is note.chunks[0]
+    body = f"{note.description}\n{chunk.text}" if opening else chunk.text
+    return _terms(note, "\n".join(path), body, analyzer)
+
+
+def _terms(note: Note, headings: str, body: str, analyzer: Analyzer) -> Terms:
+    aliases = "\n".join([*note.aliases, *note.tags])
+    return Terms(
+        title=" ".join(analyzer.words(note.title)),
+        aliases=" ".join(analyzer.words(aliases)),
+        headings=" ".join(analyzer.words(headings)),
+        body=" ".join(analyzer.words(body)),
+        side=" ".join(analyzer.side("\n".join([note.title, aliases, headings, body]))),
+    )
+
+
+def _walk(collection: Collection, settings: Settings, walk: Walk) -> Iterator[Found]:
+    return files.notes_below(
+        Path(collection.root), collection.globs, collection.ignores, settings.max_bytes, walk
+    )
+
+
+def _plan(found: Sequence[Found], known: Iterable[KnownFile], made_by: str, walk: Walk) -> _Plan:
+    """Compare the folder with the index by time and size; what differs has to be read."""
+    by_file = {note.file: note for note in known}
+    read: list[tuple[Found, KnownFile | None]] = []
+    for file in found:
+        note = by_file.pop(file.file, None)
+        if note is None or not _untouched(file, note, made_by):
+            read.append((file, note))
+    gone = [note for note in by_file.values() if not note.file.startswith(tuple(walk.unseen))]
+    return _Plan(read, gone, len(found) - len(read))
+
+
+def _untouched(found: Found, known: KnownFile, made_by: str) -> bool:
+    times = (known.state.mtime_ns, known.state.size)
+    return times == (found.mtime_ns, found.size) and known.made_by == made_by
+
+
+def _counted(report: IndexReport, what: str, problem: str | None) -> IndexReport:
+    problems = (*report.problems, problem) if problem else report.problems
+    if what == "unread":
+        return replace(report, problems=problems)
+    return replace(report, problems=problems, **{what: getattr(report, what) + 1})
+
+
+def _batches(
+    read: Sequence[tuple[Found, KnownFile | None]],
+) -> Iterator[tuple[int, Sequence[tuple[Found, KnownFile | None]]]]:
+    for at in range(0, len(read), _BATCH):
+        yield at, read[at : at + _BATCH]
+
+
+def _vanished(collection: Collection, what: str) -> str:
+    return (
+        f"{collection.root} {what}; its {collection.notes} notes stay in the index: "
+        "bring it back, or drop them with --prune"
+    )
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}-{number}", number + 1
+    return name
+
+
+def checked_name(name: str) -> str:
+    """A name that can stand in paths and on the command line, in NFC.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if not name.strip() or "/" in name or any(ord(c) < 32 for c in name):
+        raise UsageError(f"{name!r} cannot be a collection's name: use letters, digits, hyphens")
+    return unicodedata.normalize("NFC", name.strip())
+
+
+def _json_list(values: Sequence[str]) -> str:
+    import json
+
+    return json.dumps(list(values))
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def collection_of(store: Writer, folder: Path) -> Collection | None:
+    """The collection whose root is this folder, if there is one."""
+    root = os.path.realpath(folder.expanduser())
+    return next((found for found in store.collections() if found.root == root), None)

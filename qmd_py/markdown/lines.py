@@ -1,0 +1,45 @@
+"""A text as lines, whatever ends them."""
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a text without their ends.
+
+    Only CR LF, LF and CR end a line, as in CommonMark; form feeds and Unicode separators do not.
+    """
+
+    lines: tuple[str, ...]
+    numbers: tuple[int, ...]
+    """The 1-based number that `sed -n` gives each line; differs where a lone CR ends one."""
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Split a text; NULs become spaces, since nothing downstream can carry them."""
+        lines = _LINE_END.split(text.replace("\0", " "))
+        if len(lines) > 1 and not lines[-1]:
+            lines.pop()
+        return cls(tuple(lines), _numbers(text, len(lines)))
+
+    def text(self, first: int, stop: int) -> str:
+        """Lines `first` to `stop` (0-based, exclusive) joined by LF."""
+        return "\n".join(self.lines[first:stop])
+
+    def number(self, index: int) -> int:
+        """The `sed` number of the 0-based line; of the last line when past the end."""
+        return self.numbers[min(index, len(self.numbers) - 1)]
+
+
+def _numbers(text: str, count: int) -> tuple[int, ...]:
+    if not re.search(r"\r(?!\n)", text):
+        return tuple(range(1, count + 1))
+    numbers, number = [1], 1
+    for end in _LINE_END.finditer(text):
+        number += end[0] != "\r"
+        numbers.append(number)
+    return tuple(numbers[:count])

@@ -1,0 +1,259 @@
+"""The frozen values that travel between stages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+MetadataValue: TypeAlias = (
+    "str | int | float | bool | list[MetadataValue] | dict[str, MetadataValue] | None"
+)
+Metadata: TypeAlias = Mapping[str, MetadataValue]
+
+Run: TypeAlias = "Sequence[Candidate]"
+"""One ranked list from one retriever for one query, rank 1 first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named folder of notes indexed together."""
+
+    id: int
+    name: str
+    root: str
+    """Absolute path of the folder."""
+    globs: tuple[str, ...]
+    """Which files are notes; empty means every Markdown file."""
+    ignores: tuple[str, ...]
+    """Patterns in `.gitignore` syntax, relative to the root."""
+    notes: int = 0
+    """How many notes the index holds of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, or the text before the first one, and where it stands."""
+
+    title: str
+    level: int
+    """1 to 6; 0 is the text before the first heading."""
+    path: tuple[str, ...]
+    """Headings from the outermost to its own, unique in the note."""
+    anchor: str
+    """Unique slug; empty where the text before the first heading has no heading of its own."""
+    line: int
+    """1-based line of the heading (of the first text line at level 0)."""
+    last_line: int
+    """1-based last line of the section and its subsections, inclusive."""
+
+
+def breadcrumb(title: str, toc_path: Sequence[str]) -> str:
+    """`Title > Heading > Subheading`; the title alone for the text before the first heading."""
+    opening = len(toc_path) == 1 and toc_path[0].removesuffix(" (0)") == title
+    return " > ".join((title,) if opening else (title, *toc_path))
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The span that is indexed and scored as a unit; lies inside one section."""
+
+    section: int | None
+    """Position of its section in the note's toc; None in a note without headings."""
+    first_line: int
+    last_line: int
+    """1-based, inclusive."""
+    text: str
+    """Markdown source of the span, without embedded images."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One Markdown file as the index sees it."""
+
+    path: str
+    """Relative to the collection's root, `/`-separated, in NFC."""
+    title: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    description: str
+    metadata: Metadata
+    toc: tuple[Section, ...]
+    chunks: tuple[Chunk, ...]
+    problem: str | None = None
+    """What was wrong with the file and was passed over, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What tells that a file is still the one that was indexed."""
+
+    mtime_ns: int
+    size: int
+    digest: str
+    """SHA-256 of the bytes, hexadecimal; empty when the bytes were not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNote:
+    """The row the index keeps of a note."""
+
+    pid: int
+    collection: str
+    root: str
+    path: str
+    file: str
+    """The path as the file system spells it (it may not be in NFC)."""
+    title: str
+    aliases: tuple[str, ...]
+    metadata: Metadata
+    state: FileState
+    indexed_at: str
+    """RFC 3339, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk with its place in the index."""
+
+    id: int
+    pid: int
+    chunk: Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something a run found: a chunk, or a whole note."""
+
+    id: int
+    """Chunk id, or pid in a run over whole notes."""
+    pid: int
+    score: float
+    """Higher is better; comparable only within its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What may be found at all; applied before any cut."""
+
+    collections: tuple[str, ...] = ()
+    """Names, united; empty means all."""
+    paths: tuple[str, ...] = ()
+    """Globs over collection-relative paths, united; `*` crosses folders. Empty means all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One place in a note that answers."""
+
+    toc_path: tuple[str, ...]
+    """The `path` of the innermost toc entry around it; empty in a note without headings."""
+    anchor: str
+    breadcrumb: str
+    line: int
+    last_line: int
+    """1-based span of the chunk, inclusive."""
+    snippet_line: int
+    """1-based line on which the snippet begins."""
+    snippet: str
+    text: str
+    """The chunk's Markdown source."""
+    score: float
+    """0 to 1, higher is better."""
+    evidence: Mapping[str, float]
+    """Run name to 1-based rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a hit comes from and what is known of its validity."""
+
+    record_id: str
+    revision: str | None
+    uri: str
+    published_at: str | None
+    indexed_at: str
+    expires_at: str | None
+    access: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A note the user is shown."""
+
+    pid: int
+    collection: str
+    path: str
+    file: str
+    """Absolute path on disk."""
+    title: str
+    score: float
+    toc: tuple[Section, ...]
+    matches: tuple[Match, ...]
+    source: Source
+    stale: str | None = None
+    """Why the file on disk is no longer what was indexed, in words."""
+    body: str | None = None
+    """The whole note, where it was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search command prints."""
+
+    query: str
+    mode: str
+    retrieved_at: str
+    skipped: tuple[str, ...]
+    """Stages that did not run, each with the reason."""
+    hits: tuple[Hit, ...]
+    terms: frozenset[str] = field(default_factory=frozenset)
+    """Index terms of the question, for marking words in snippets."""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionText:
+    """A section, or a whole note, as it stands in the file now."""
+
+    pid: int
+    collection: str
+    path: str
+    title: str
+    toc_path: tuple[str, ...]
+    anchor: str
+    line: int
+    last_line: int
+    text: str
+    section_tokens: int
+    note_tokens: int
+    """Estimates; a token is about four Latin or two other characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What one indexing run did to one collection."""
+
+    collection: str
+    new: int = 0
+    changed: int = 0
+    moved: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    passed_over: tuple[str, ...] = ()
+    """Things that are no notes (links, ignored kinds), with the reason; no fault."""
+    problems: tuple[str, ...] = ()
+    """What could not be read or was read only in part, one line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """The state of an index."""
+
+    file: str
+    bytes: int
+    languages: tuple[str, ...]
+    chunk_chars: int
+    collections: tuple[Collection, ...]
+    notes: int
+    sections: int
+    chunks: int
+    problems: tuple[str, ...]
+    last_indexed: str | None

@@ -1,0 +1,160 @@
+"""Answers for programs: JSON, CSV, Markdown, lists of files."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+from qmd_py.records import (
+    Answer,
+    Collection,
+    Hit,
+    IndexStatus,
+    Match,
+    Section,
+    SectionText,
+    StoredNote,
+)
+
+CSV_COLUMNS = (
+    "pid", "collection", "path", "file", "line", "last_line", "score", "title", "toc_path",
+    "anchor", "breadcrumb", "snippet",
+)  # fmt: skip
+
+
+def answer_json(answer: Answer, *, toc: bool = True) -> str:
+    """The answer as one JSON object on one line."""
+    return _json(
+        {
+            "query": answer.query,
+            "mode": answer.mode,
+            "retrieved_at": answer.retrieved_at,
+            "skipped": answer.skipped,
+            "results": [_hit(hit, toc=toc) for hit in answer.hits],
+        }
+    )
+
+
+def answer_csv(answer: Answer) -> str:
+    """One row a hit, its best place; always the same columns, under a header."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for hit in answer.hits:
+        best = hit.matches[0]
+        writer.writerow(
+            (
+                hit.pid, hit.collection, hit.path, hit.file, best.line, best.last_line, hit.score,
+                hit.title, json.dumps(best.toc_path, ensure_ascii=False), best.anchor,
+                best.breadcrumb, best.snippet,
+            )
+        )  # fmt: skip
+    return out.getvalue()
+
+
+def answer_markdown(answer: Answer) -> str:
+    """A heading, the places and their snippets for each hit."""
+    parts = []
+    for hit in answer.hits:
+        parts.append(f"## [{_escaped(hit.title)}]({hit.source.uri})\n")
+        parts.append(f"{hit.collection}/{hit.path} · pid {hit.pid} · score {hit.score:.2f}\n")
+        for match in hit.matches:
+            quoted = match.snippet.replace("\n", "\n> ")
+            parts.append(f"- {_escaped(match.breadcrumb)}, line {match.line}\n\n  > {quoted}\n")
+        if hit.body is not None:
+            parts.append(hit.body + "\n")
+    return "\n".join(parts)
+
+
+def answer_files(answer: Answer, separator: str = "\n") -> str:
+    """Each file once, best first, every one followed by the separator."""
+    return "".join(file + separator for file in dict.fromkeys(hit.file for hit in answer.hits))
+
+
+def section_json(section: SectionText) -> str:
+    """A section with its place and its size beside the note's."""
+    return _json(asdict(section))
+
+
+def toc_json(note: StoredNote, toc: Iterable[Section]) -> str:
+    """A note's toc, as in an answer."""
+    return _json(
+        {
+            "pid": note.pid,
+            "collection": note.collection,
+            "path": note.path,
+            "title": note.title,
+            "toc": [_section(section) for section in toc],
+        }
+    )
+
+
+def notes_json(notes: Iterable[StoredNote]) -> str:
+    """A list of notes."""
+    return _json(
+        [
+            {"pid": n.pid, "collection": n.collection, "path": n.path, "title": n.title}
+            for n in notes
+        ]
+    )
+
+
+def collections_json(collections: Sequence[Collection]) -> str:
+    """A list of collections."""
+    return _json([asdict(collection) for collection in collections])
+
+
+def status_json(status: IndexStatus) -> str:
+    """The state of the index."""
+    return _json(asdict(status))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _hit(hit: Hit, *, toc: bool) -> Mapping[str, object]:
+    shown: dict[str, object] = {
+        "pid": hit.pid,
+        "collection": hit.collection,
+        "path": hit.path,
+        "title": hit.title,
+        "score": hit.score,
+    }
+    if toc:
+        shown["toc"] = [_section(section) for section in hit.toc]
+    shown["matches"] = [_match(match) for match in hit.matches]
+    shown["source"] = asdict(hit.source)
+    shown["stale"] = hit.stale
+    if hit.body is not None:
+        shown["body"] = hit.body
+    return shown
+
+
+def _section(section: Section) -> Mapping[str, object]:
+    return {
+        "title": section.title,
+        "level": section.level,
+        "path": section.path,
+        "anchor": section.anchor,
+        "line": section.line,
+    }
+
+
+def _match(match: Match) -> Mapping[str, object]:
+    return {
+        "toc_path": match.toc_path,
+        "anchor": match.anchor,
+        "breadcrumb": match.breadcrumb,
+        "line": match.line,
+        "last_line": match.last_line,
+        "snippet_line": match.snippet_line,
+        "snippet": match.snippet,
+        "score": match.score,
+        "evidence": dict(match.evidence),
+    }
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[").replace("]", "\\]")

@@ -1,0 +1,164 @@
+"""Answers for people, as styled lines."""
+
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from qmd_py.records import (
+    Answer,
+    Collection,
+    Hit,
+    IndexReport,
+    IndexStatus,
+    Match,
+    Section,
+    StoredNote,
+)
+from qmd_py.render.styled import Line
+from qmd_py.terms import Analyzer
+
+
+def answer_lines(answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
+    """Place, pid, breadcrumb, score and snippet of each hit, then its further places."""
+    lines: list[Line] = []
+    for hit in answer.hits:
+        if lines:
+            lines.append([])
+        lines += _hit(hit, answer, analyzer, explain=explain)
+    return lines
+
+
+def toc_lines(toc: Sequence[Section]) -> list[Line]:
+    """The toc as a tree, each entry with its line number."""
+    width = max((len(str(section.line)) for section in toc), default=1)
+    return [
+        [
+            (str(section.line).rjust(width), "number"),
+            ("  " * max(len(section.path), 1) + section.path[-1], ""),
+        ]
+        for section in toc
+    ]
+
+
+def notes_lines(notes: Sequence[StoredNote]) -> list[Line]:
+    """pid, path and title of each note."""
+    width = max((len(str(note.pid)) for note in notes), default=1)
+    return [
+        [
+            (str(note.pid).rjust(width), "number"),
+            (f"  {note.collection}/{note.path}", "place"),
+            (f"  {note.title}" if note.title != Path(note.path).stem else "", ""),
+        ]
+        for note in notes
+    ]
+
+
+def collection_lines(collections: Iterable[Collection]) -> list[Line]:
+    """Name, number of notes and folder of each collection."""
+    return [
+        [(found.name, "title"), (f"  {_count(found.notes, 'note')}  ", ""), (found.root, "place")]
+        for found in collections
+    ]
+
+
+def collection_details(collection: Collection) -> list[Line]:
+    """Everything about one collection."""
+    return [
+        [("name    ", "faint"), (collection.name, "title")],
+        [("folder  ", "faint"), (collection.root, "place")],
+        [("notes   ", "faint"), (str(collection.notes), "")],
+        [("glob    ", "faint"), (", ".join(collection.globs) or "*.md, *.markdown", "")],
+        [("ignore  ", "faint"), (", ".join(collection.ignores) or "none of its own", "")],
+    ]
+
+
+def status_lines(status: IndexStatus) -> list[Line]:
+    """The state of the index."""
+    counts = ", ".join(
+        (
+            _count(status.notes, "note"),
+            _count(status.sections, "section"),
+            _count(status.chunks, "chunk"),
+        )
+    )
+    lines: list[Line] = [
+        [("index      ", "faint"), (f"{status.file} ({status.bytes / 1e6:.1f} MB)", "place")],
+        [("holds      ", "faint"), (counts, "")],
+        [("languages  ", "faint"), (", ".join(status.languages) or "not set yet", "")],
+        [("updated    ", "faint"), (status.last_indexed or "never", "")],
+    ]
+    lines += [[("  ", ""), *line] for line in collection_lines(status.collections)]
+    lines += [[("problem    ", "faint"), (problem, "")] for problem in status.problems]
+    return lines
+
+
+def report_line(report: IndexReport) -> str:
+    """What an indexing run did, in one line."""
+    counts = [
+        f"{number} {what}"
+        for what in ("new", "changed", "moved", "removed")
+        if (number := getattr(report, what))
+    ]
+    done = ", ".join(counts) or "nothing changed"
+    tail = [f"{report.unchanged} unchanged"] if report.unchanged and counts else []
+    if report.unchanged and not counts:
+        tail = [_count(report.unchanged, "note")]
+    if report.passed_over:
+        first = report.passed_over[0]
+        tail.append(f"{len(report.passed_over)} passed over ({first})")
+    if report.problems:
+        tail.append(_count(len(report.problems), "problem"))
+    return f"{report.collection}: {', '.join([done, *tail])}"
+
+
+def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
+    best, *others = hit.matches
+    lines: list[Line] = [
+        [
+            (f"{_shown_path(hit.file)}:{best.snippet_line}", "place"),
+            (f"  {hit.score:.2f}", "number"),
+            (f"  {hit.stale}" if hit.stale else "", "faint"),
+        ],
+        [(f"#{hit.pid} ", "faint"), (best.breadcrumb, "title")],
+    ]
+    lines.append(_marked(best.snippet, answer, analyzer))
+    lines += [
+        [("also ", "faint"), (match.breadcrumb, ""), (f"  line {match.line}", "faint")]
+        for match in others
+    ]
+    if explain:
+        lines += [_evidence(match) for match in hit.matches]
+    if hit.body is not None:
+        lines += [[(line, "")] for line in hit.body.split("\n")]
+    return lines
+
+
+def _marked(text: str, answer: Answer, analyzer: Analyzer) -> Line:
+    """The text with the question's words marked."""
+    line: Line = []
+    at = 0
+    for span in analyzer.spans(text):
+        if span.terms & answer.terms and span.end > at:
+            line += [
+                (text[at : max(at, span.start)], ""),
+                (text[max(at, span.start) : span.end], "marked"),
+            ]
+            at = span.end
+    return [*line, (text[at:], "")]
+
+
+def _evidence(match: Match) -> Line:
+    ranks = ", ".join(f"{run} {rank:g}" for run, rank in match.evidence.items())
+    path = shlex.join(match.toc_path) or "(whole note)"
+    return [(f"  {path}: rank in {ranks or 'no run'}", "faint")]
+
+
+def _shown_path(file: str) -> str:
+    """Relative to the working folder where that is shorter and stays below it."""
+    relative = os.path.relpath(file)
+    return relative if not relative.startswith("..") else file
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,42 @@
+"""Styled text: plain when piped, coloured by rich on a terminal."""
+
+import re
+from collections.abc import Iterable
+
+Piece = tuple[str, str]
+"""Text and the name of its style; an empty name is plain."""
+Line = list[Piece]
+
+_STYLES = {
+    "place": "magenta",
+    "title": "bold",
+    "marked": "bold yellow",
+    "faint": "dim",
+    "number": "cyan",
+}
+# Control characters could move the cursor or retitle the window, and direction marks could show
+# a text in another order than it has.
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def safe(text: str) -> str:
+    """The text with control and direction characters made harmless."""
+    return _UNSAFE.sub("�", text)
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """The lines without style."""
+    return "".join(safe("".join(text for text, _ in line)) + "\n" for line in lines)
+
+
+def coloured(lines: Iterable[Line]) -> str:
+    """The lines for this terminal: colours as it and the user allow, words wrapped to its width."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    with console.capture() as captured:
+        for line in lines:
+            pieces = ((safe(text), _STYLES.get(style, "")) for text, style in line)
+            console.print(Text.assemble(*pieces))
+    return captured.get()

@@ -1,0 +1,200 @@
+"""A pointer → the section it points to, in the file as it is now."""
+
+import difflib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from qmd_py import files, markdown
+from qmd_py.errors import Ambiguous, FileUnreadable, NotFound
+from qmd_py.markdown import Document, plain_heading
+from qmd_py.markdown.tree import Spot
+from qmd_py.records import Section, SectionText, StoredNote
+from qmd_py.store.reader import Reader
+
+_SHOWN = 5  # headings named in an error
+_ORDINAL = re.compile(r"^[\d.)\s]+(?=\S)")
+_LETTERS = re.compile(r"[^\w+#]+")
+
+
+def find_note(store: Reader, reference: str) -> StoredNote:
+    """The note of a pid, of `path`, or of `collection/path`.
+
+    Raises:
+        NotFound: there is none.
+        Ambiguous: the path stands in several collections.
+    """
+    if re.fullmatch(r"#?\d{1,18}", reference):
+        pid = int(reference.lstrip("#"))
+        if note := store.notes([pid]).get(pid):
+            return note
+        raise NotFound(f"no note with pid {pid}: search again, or see 'qmd ls'")
+    found = store.notes_at(reference.removeprefix("qmd://"))
+    if len(found) > 1:
+        names = ", ".join(f"{note.collection}/{note.path} (pid {note.pid})" for note in found)
+        raise Ambiguous(f"'{reference}' could be {names}: name one of them")
+    if not found:
+        raise NotFound(f"no note at '{reference}': see 'qmd ls' for the paths")
+    return found[0]
+
+
+def section(store: Reader, reference: str, path: Sequence[str], max_bytes: int) -> SectionText:
+    """The section a pointer names, read from the live file; the whole note without a path.
+
+    Args:
+        store: the index, for finding the file.
+        reference: a pid or a path.
+        path: headings as separate words, or one word holding a JSON array, `A > B` or `#anchor`.
+        max_bytes: larger files are not read.
+
+    Raises:
+        NotFound: the note is not in the index, its file is gone, or no heading fits.
+        Ambiguous: several headings fit.
+        FileUnreadable: the file cannot be read.
+    """
+    note = find_note(store, reference)
+    document = live(note, max_bytes)
+    spot = resolve(document, path) if any(path) else None
+    text = document.text(spot) if spot else "\n".join(document.lines.lines)
+    whole = "\n".join(document.lines.lines)
+    place = spot.section if spot else _whole(document)
+    return SectionText(
+        pid=note.pid,
+        collection=note.collection,
+        path=note.path,
+        title=document.title,
+        toc_path=place.path,
+        anchor=place.anchor,
+        line=place.line,
+        last_line=place.last_line,
+        text=text,
+        section_tokens=tokens(text),
+        note_tokens=tokens(whole),
+    )
+
+
+def live(note: StoredNote, max_bytes: int) -> Document:
+    """The note's file parsed as it is now.
+
+    Raises:
+        NotFound: the file is gone.
+        FileUnreadable: it cannot be read.
+    """
+    file = Path(note.root, note.file)
+    try:
+        text = files.read(file, max_bytes).text
+    except FileUnreadable as error:
+        if file.exists():
+            raise
+        raise NotFound(
+            f"{file} is gone since it was indexed: run 'qmd index' and search again"
+        ) from error
+    return markdown.parse(text, Path(note.path).stem)
+
+
+def resolve(document: Document, path: Sequence[str]) -> Spot:
+    """The one toc entry that a path names.
+
+    The very path comes first. Then one that differs only in case, spaces, numbering, punctuation,
+    emoji or Markdown marks. `A > B` and `#anchor`, which people type, may also leave out headings at
+    the start and letters at the ends of words.
+
+    Raises:
+        NotFound: no entry fits; the nearest are named.
+        Ambiguous: several fit; they are named.
+    """
+    if not document.spots:
+        raise NotFound("the note has no headings: read it whole, with 'qmd get'")
+    wanted, typed = _split(document, path)
+    for fits in (_same, _alike, *((_ends_alike, _begins_alike) if typed else ())):
+        found = [spot for spot in document.spots if fits(spot.section, wanted)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise Ambiguous(f"several headings fit {_show(wanted)}: {_list(found)}")
+    raise NotFound(f"no heading {_show(wanted)} in the note now: {_nearest(document, wanted)}")
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a language model would read: the estimate needs no model.
+
+    Four characters a token in ASCII, two and a half in other alphabets, one in scripts written
+    without spaces; close to the common byte-pair vocabularies.
+    """
+    ascii_count = sum(character.isascii() for character in text)
+    dense = sum(character >= "\u2e80" for character in text)
+    return round(ascii_count / 4 + (len(text) - ascii_count - dense) / 2.5 + dense)
+
+
+_Fits = Callable[[Section, Sequence[str]], bool]
+
+
+def _split(document: Document, path: Sequence[str]) -> tuple[list[str], bool]:
+    """The headings named by a path, and whether it is in a form that people type."""
+    words = [unicodedata.normalize("NFC", word) for word in path]
+    if len(words) != 1 or any(_same(spot.section, words) for spot in document.spots):
+        return words, False
+    word = words[0].strip()
+    if word.startswith("["):
+        try:
+            parsed = json.loads(word)
+        except ValueError:
+            return words, False
+        if isinstance(parsed, list) and all(isinstance(item, str) for item in parsed):
+            return parsed, False
+    if word.startswith("#"):
+        for spot in document.spots:
+            if spot.section.anchor and spot.section.anchor == word[1:].lower():
+                return list(spot.section.path), False
+        return re.split(r"\s*[>#]\s*", word.lstrip("#").strip()), True
+    return (re.split(r"\s+>\s+", word), True) if " > " in word else (words, False)
+
+
+def _same(section: Section, wanted: Sequence[str]) -> bool:
+    return section.path == tuple(wanted)
+
+
+def _alike(section: Section, wanted: Sequence[str]) -> bool:
+    return list(map(_plain, section.path)) == list(map(_plain, wanted))
+
+
+def _ends_alike(section: Section, wanted: Sequence[str]) -> bool:
+    return list(map(_plain, section.path[-len(wanted) :])) == list(map(_plain, wanted))
+
+
+def _begins_alike(section: Section, wanted: Sequence[str]) -> bool:
+    if len(section.path) < len(wanted):
+        return False
+    pairs = zip(section.path[-len(wanted) :], wanted, strict=True)
+    return all(_plain(heading).startswith(_plain(word)) and _plain(word) for heading, word in pairs)
+
+
+def _plain(heading: str) -> str:
+    """The heading's letters: what stays the same when someone types it from memory."""
+    text = unicodedata.normalize("NFKC", plain_heading(heading)).casefold().replace("ё", "е")
+    letters = _LETTERS.sub(" ", text).strip()
+    return _ORDINAL.sub("", letters) or letters or heading.strip()
+
+
+def _nearest(document: Document, wanted: Sequence[str]) -> str:
+    by_text = {" > ".join(spot.section.path).casefold(): spot for spot in document.spots}
+    close = difflib.get_close_matches(" > ".join(wanted).casefold(), by_text, _SHOWN, 0.4)
+    if close:
+        return f"the nearest are {_list([by_text[text] for text in close])}"
+    return f"it has {_list(document.spots)}"
+
+
+def _list(spots: Sequence[Spot]) -> str:
+    shown = ", ".join(_show(spot.section.path) for spot in spots[:_SHOWN])
+    return f"{shown} and {len(spots) - _SHOWN} more" if len(spots) > _SHOWN else shown
+
+
+def _show(path: Sequence[str]) -> str:
+    return json.dumps(list(path), ensure_ascii=False)
+
+
+def _whole(document: Document) -> Section:
+    last = len(document.lines.lines)
+    return Section(document.title, 0, (), "", 1, document.lines.number(last - 1))

@@ -1,0 +1,112 @@
+"""The lines of a chunk that are worth showing."""
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass
+
+from qmd_py.terms import Analyzer
+
+DEFAULT_LENGTH = 240  # characters; about three lines of a terminal
+
+_REPLACEMENTS = (
+    (re.compile(r"%%.*?%%|<!--.*?-->", re.DOTALL), ""),
+    (re.compile(r"!?\[\[[^\[\]|]+\|([^\[\]]+)\]\]"), r"\1"),
+    (re.compile(r"!?\[\[([^\[\]|]+)\]\]"), r"\1"),
+    (re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)?(?:\s+\"[^\"]*\")?\)"), r"\1"),
+    (re.compile(r"^([>\s]*)\[!([\w-]+)\][+-]?[ \t]*(?=\S)", re.MULTILINE), r"\1"),
+    (re.compile(r"^([>\s]*)\[!([\w-]+)\][+-]?[ \t]*$", re.MULTILINE), r"\1\2"),
+    (re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE), ""),
+    (re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE), ""),
+    (re.compile(r"^[ \t]*#{1,6}[ \t]+", re.MULTILINE), ""),
+    (re.compile(r"^[ \t]*\|?(?:[ \t]*:?-{3,}:?[ \t]*\|?)+[ \t]*$", re.MULTILINE), ""),
+    (re.compile(r"(\*\*|__|==|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])"), r"\1"),
+    (re.compile(r"(`+)([^`\n]+)\1"), r"\2"),
+    (re.compile(r"</?[A-Za-z][^<>\n]*>"), ""),
+    (re.compile(r"[ \t]\^[\w-]+$", re.MULTILINE), ""),
+)
+_LONGEST_LINE = 2000  # characters of one line that are cleaned; the rest cannot be shown anyway
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Readable text cut from a chunk."""
+
+    text: str
+    offset: int
+    """Lines from the chunk's first to the snippet's first."""
+
+
+def readable(markdown: str) -> str:
+    """The text without the marks: links, embeds, callouts, comments, emphasis, code, HTML."""
+    for pattern, replacement in _REPLACEMENTS:
+        markdown = pattern.sub(replacement, markdown)
+    return markdown
+
+
+def snippet(
+    text: str, wanted: Set[str], analyzer: Analyzer, length: int = DEFAULT_LENGTH
+) -> Snippet:
+    """The part of a chunk that holds most of the wanted terms, as readable text.
+
+    Args:
+        text: a chunk's Markdown.
+        wanted: index terms of the question.
+        analyzer: makes terms of the text.
+        length: longest snippet in characters.
+    """
+    lines = [line[:_LONGEST_LINE] for line in _masked_comments(text).split("\n")]
+    clean = [" ".join(readable(line).split()) for line in lines]
+    held = [_held(line, wanted, analyzer) for line in clean]
+    start = _best_start(clean, held, length)
+    shown: list[str] = []
+    for line in clean[start:]:
+        if shown and sum(map(len, shown)) + len(shown) + len(line) > length:
+            break
+        shown += [line] if line else []
+    return Snippet(_fitted(" ".join(shown), wanted, analyzer, length), start)
+
+
+def _masked_comments(text: str) -> str:
+    """Comments that run over several lines emptied, line ends kept."""
+    return re.sub(
+        r"%%.*?%%|<!--.*?-->", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL
+    )
+
+
+def _held(line: str, wanted: Set[str], analyzer: Analyzer) -> frozenset[str]:
+    if not wanted or not line:
+        return frozenset()
+    return frozenset(term for span in analyzer.spans(line) for term in span.terms & wanted)
+
+
+def _best_start(clean: list[str], held: list[frozenset[str]], length: int) -> int:
+    """The line from which a snippet of this length holds most wanted terms; the first of equals."""
+    best, best_terms = next((at for at, line in enumerate(clean) if line), 0), 0
+    for at in range(len(clean)):
+        if not held[at]:
+            continue
+        terms, size = set(held[at]), len(clean[at])
+        for line, more in zip(clean[at + 1 :], held[at + 1 :], strict=True):
+            size += len(line) + 1
+            if size > length:
+                break
+            terms |= more
+        if len(terms) > best_terms:
+            best, best_terms = at, len(terms)
+    return best
+
+
+def _fitted(text: str, wanted: Set[str], analyzer: Analyzer, length: int) -> str:
+    """A long line cut around its first wanted word."""
+    if len(text) <= length:
+        return text
+    first = next((s.start for s in analyzer.spans(text) if s.terms & wanted), 0)
+    start = max(0, min(first - length // 4, len(text) - length))
+    if start:
+        start = text.find(" ", start, start + 40) + 1 or start
+    end = start + length
+    if end < len(text):
+        end = text.rfind(" ", start + length // 2, end) if " " in text[start:end] else end
+        end = end if end > start else start + length
+    return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")

@@ -1,0 +1,1 @@
+"""The index on disk: schema, migrations, reads, writes; the only SQL."""

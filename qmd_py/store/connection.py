@@ -1,0 +1,109 @@
+"""Opening the index file, and SQLite's errors in our words."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from qmd_py.errors import IndexMissing, IndexUnusable
+
+SCHEMA_VERSION = 1
+"""`PRAGMA user_version` of an index that this program reads."""
+
+_PATIENCE = 15.0  # seconds; the longest batch of a writer takes about one
+
+
+def open_for_reading(file: Path) -> sqlite3.Connection:
+    """A read-only connection to an existing index.
+
+    Raises:
+        IndexMissing: there is no such file.
+        IndexUnusable: it is damaged, locked, or of another version.
+    """
+    if not file.is_file():
+        raise IndexMissing(f"no index at {file}: run 'qmd index DIR' first")
+    with translated(file):
+        connection = _connect_read_only(file)
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != SCHEMA_VERSION:
+        connection.close()
+        raise IndexUnusable(_version_message(file, version))
+    return connection
+
+
+def open_for_writing(file: Path) -> sqlite3.Connection:
+    """A connection in autocommit mode with WAL on; the folder is made when missing.
+
+    Raises:
+        IndexUnusable: it is damaged, locked, read-only, or of a later version.
+    """
+    with translated(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(file, timeout=_PATIENCE, isolation_level=None)
+        _switch_to_wal(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        connection.close()
+        raise IndexUnusable(_version_message(file, version))
+    return connection
+
+
+@contextlib.contextmanager
+def translated(file: Path) -> Iterator[None]:
+    """Turn SQLite's and the file system's errors into `IndexUnusable`."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise IndexUnusable(f"index {file}: {error}: {_remedy(str(error))}") from error
+    except OSError as error:
+        raise IndexUnusable(
+            f"index {file}: {error.strerror}: choose another with --index"
+        ) from error
+
+
+def _connect_read_only(file: Path) -> sqlite3.Connection:
+    uri = file.absolute().as_uri()
+    connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=_PATIENCE)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError as error:
+        # WAL needs a writable side file; on a read-only medium nobody writes, so none is needed
+        if "unable to open" not in str(error) and "readonly" not in str(error):
+            raise
+        connection.close()
+        connection = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True)
+    return connection
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Turn WAL on; the switch ignores SQLite's own patience, so it is tried again here."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _version_message(file: Path, version: int) -> str:
+    if version > SCHEMA_VERSION:
+        return f"index {file} was written by a later qmd: update this one"
+    return f"index {file} is of an earlier version: run 'qmd index' to bring it up to date"
+
+
+def _remedy(error: str) -> str:
+    if "locked" in error:
+        return "another qmd is writing; try again when it is done"
+    if "full" in error:
+        return "free some space and run the command again"
+    if "malformed" in error or "not a database" in error:
+        return "delete the file and run 'qmd index' again; your notes are untouched"
+    return "check the file and its folder, or choose another with --index"

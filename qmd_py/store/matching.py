@@ -1,0 +1,65 @@
+"""Questions and scopes → FTS5 expressions and SQL conditions."""
+
+from collections.abc import Iterable, Sequence
+
+from qmd_py.query import Phrase, Query
+from qmd_py.records import Scope
+
+
+def any_of(query: Query) -> str:
+    """FTS5 expression: any word or phrase of the question."""
+    alternatives = [
+        _quoted(term) + (" *" if word.prefix else "") for word in query.words for term in word.terms
+    ]
+    return " OR ".join(dict.fromkeys(alternatives + [_phrase(p) for p in query.phrases]))
+
+
+def conditions(query: Query, scope: Scope) -> tuple[str, list[str]]:
+    """SQL conditions on `notes n` and `collections k`, each after an AND, and their parameters.
+
+    Phrases and exclusions concern the whole note, wherever in it they occur.
+    """
+    clauses: list[str] = []
+    values: list[str] = []
+    for phrase in query.phrases:
+        clauses.append(_WHOLE_NOTE.format("IN"))
+        values.append(_phrase(phrase))
+    if query.excluded:
+        clauses.append(_WHOLE_NOTE.format("NOT IN"))
+        values.append(" OR ".join(map(_phrase, query.excluded)))
+    for clause, parameters in (_names(scope.collections), _globs(scope.paths)):
+        clauses.append(clause)
+        values += parameters
+    return "".join(clauses), values
+
+
+_WHOLE_NOTE = " AND n.pid {} (SELECT rowid FROM note_terms WHERE note_terms MATCH ?)"
+
+
+def _names(names: Sequence[str]) -> tuple[str, list[str]]:
+    if not names:
+        return "", []
+    return f" AND k.name IN ({', '.join('?' * len(names))})", list(names)
+
+
+def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
+    """A glob, or, without a wildcard, the very path or folder."""
+    clauses: list[str] = []
+    values: list[str] = []
+    for glob in globs:
+        if any(character in glob for character in "*?"):
+            clauses.append("n.path GLOB ?")
+            values.append(glob.replace("[", "[[]").replace("**", "*"))
+        else:
+            folder = glob.rstrip("/") + "/"
+            clauses.append("n.path = ? OR substr(n.path, 1, length(?)) = ?")
+            values += [glob, folder, folder]
+    return (f" AND ({' OR '.join(clauses)})", values) if clauses else ("", [])
+
+
+def _phrase(phrase: Phrase) -> str:
+    return _quoted(" ".join(phrase.terms))
+
+
+def _quoted(terms: str) -> str:
+    return '"' + terms.replace('"', '""') + '"'

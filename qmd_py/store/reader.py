@@ -1,0 +1,195 @@
+"""Everything that is asked of the index."""
+
+import json
+import sqlite3
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from qmd_py.query import Query
+from qmd_py.records import (
+    Candidate,
+    Chunk,
+    Collection,
+    FileState,
+    IndexStatus,
+    Scope,
+    Section,
+    StoredChunk,
+    StoredNote,
+)
+from qmd_py.store import matching
+from qmd_py.store.connection import open_for_reading, translated
+
+Weights = tuple[float, float, float, float, float]
+"""BM25 weights of title, aliases, headings, body and side column."""
+
+_NOTE = """SELECT n.pid, k.name, k.root, n.path, p.file, n.title, n.aliases, n.metadata,
+    n.mtime_ns, n.size, n.digest, n.indexed_at
+    FROM notes n JOIN pids p USING (pid) JOIN collections k ON k.id = n.collection """
+_BATCH = 500  # parameters in one statement; SQLite's least limit is 999
+
+
+class Reader:
+    """A read-only view of an index; use it as a context manager."""
+
+    def __init__(self, file: Path, connection: sqlite3.Connection) -> None:
+        self.file = file
+        self._connection = connection
+
+    @classmethod
+    def open(cls, file: Path) -> Self:
+        """Open an existing index.
+
+        Raises:
+            IndexMissing: there is no such file.
+            IndexUnusable: it is damaged, locked, or of another version.
+        """
+        return cls(file, open_for_reading(file))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages its terms were made for."""
+        return tuple(json.loads(self._meta("languages") or "[]"))
+
+    def collections(self) -> list[Collection]:
+        """All collections by name, with their numbers of notes."""
+        rows = self._rows(
+            """SELECT k.id, k.name, k.root, k.globs, k.ignores,
+            (SELECT count(*) FROM notes n WHERE n.collection = k.id)
+            FROM collections k ORDER BY k.name"""
+        )
+        return [
+            Collection(id_, name, root, _strings(globs), _strings(ignores), notes)
+            for id_, name, root, globs, ignores, notes in rows
+        ]
+
+    def chunk_run(
+        self, query: Query, scope: Scope, depth: int, weights: Weights
+    ) -> list[Candidate]:
+        """The best chunks by BM25, best first; equal ones by collection, path and line."""
+        where, values = matching.conditions(query, scope)
+        rows = self._rows(
+            f"""SELECT c.id, c.pid, -bm25(chunk_terms, ?, ?, ?, ?, ?) AS score
+            FROM chunk_terms JOIN chunks c ON c.id = chunk_terms.rowid
+            JOIN notes n ON n.pid = c.pid JOIN collections k ON k.id = n.collection
+            WHERE chunk_terms MATCH ?{where}
+            ORDER BY score DESC, k.name, n.path, c.first_line, c.id LIMIT ?""",  # noqa: S608
+            [*weights, matching.any_of(query), *values, depth],
+        )
+        return [Candidate(*row) for row in rows]
+
+    def note_run(self, query: Query, scope: Scope, depth: int, weights: Weights) -> list[Candidate]:
+        """The best notes by BM25 over their whole text; equal ones by collection and path."""
+        where, values = matching.conditions(query, scope)
+        rows = self._rows(
+            f"""SELECT n.pid, n.pid, -bm25(note_terms, ?, ?, ?, ?, ?) AS score
+            FROM note_terms JOIN notes n ON n.pid = note_terms.rowid
+            JOIN collections k ON k.id = n.collection
+            WHERE note_terms MATCH ?{where}
+            ORDER BY score DESC, k.name, n.path LIMIT ?""",  # noqa: S608
+            [*weights, matching.any_of(query), *values, depth],
+        )
+        return [Candidate(*row) for row in rows]
+
+    def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
+        """Chunks by id; ids that are gone are left out."""
+        rows = self._in("SELECT * FROM chunks WHERE id IN ({})", ids)
+        return {row[0]: StoredChunk(row[0], row[1], Chunk(*row[2:])) for row in rows}
+
+    def first_chunks(self, pids: Iterable[int]) -> dict[int, StoredChunk]:
+        """The first chunk of each note, by pid."""
+        ids = self._in("SELECT min(id) FROM chunks WHERE pid IN ({}) GROUP BY pid", pids)
+        return {stored.pid: stored for stored in self.chunks(id_ for (id_,) in ids).values()}
+
+    def notes(self, pids: Iterable[int]) -> dict[int, StoredNote]:
+        """Notes by pid; pids that are gone are left out."""
+        rows = self._in(_NOTE + "WHERE n.pid IN ({})", pids)
+        return {row[0]: _note(row) for row in rows}
+
+    def notes_of(self, scope: Scope) -> list[StoredNote]:
+        """All notes in scope, by collection and path."""
+        where, values = matching.conditions(Query(""), scope)
+        rows = self._rows(_NOTE + f"WHERE 1{where} ORDER BY k.name, n.path", values)
+        return [_note(row) for row in rows]
+
+    def notes_at(self, path: str) -> list[StoredNote]:
+        """Notes at this collection-relative path, in any Unicode form, or `collection/path`."""
+        normal = unicodedata.normalize("NFC", path)
+        rows = self._rows(
+            _NOTE + "WHERE n.path = ?1 OR k.name || '/' || n.path = ?1 ORDER BY k.name, p.file",
+            [normal],
+        )
+        exact = [row for row in rows if path in {row[4], f"{row[1]}/{row[4]}"}]
+        return [_note(row) for row in exact or rows]
+
+    def toc(self, pid: int) -> tuple[Section, ...]:
+        """The toc of a note as indexed."""
+        rows = self._rows(
+            """SELECT title, level, path, anchor, line, last_line
+            FROM sections WHERE pid = ? ORDER BY ordinal""",
+            [pid],
+        )
+        return tuple(
+            Section(title, level, _strings(path), anchor, line, last_line)
+            for title, level, path, anchor, line, last_line in rows
+        )
+
+    def status(self) -> IndexStatus:
+        """Counts and settings of the index."""
+        notes, sections, chunks, last = self._rows(
+            """SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM sections),
+            (SELECT count(*) FROM chunks), (SELECT max(indexed_at) FROM notes)"""
+        )[0]
+        problems = self._rows(
+            """SELECT k.name || '/' || n.path || ': ' || n.problem
+            FROM notes n JOIN collections k ON k.id = n.collection
+            WHERE n.problem IS NOT NULL ORDER BY 1"""
+        )
+        return IndexStatus(
+            file=str(self.file),
+            bytes=self.file.stat().st_size,
+            languages=self.languages,
+            chunk_chars=int(self._meta("chunk_chars") or 0),
+            collections=tuple(self.collections()),
+            notes=notes,
+            sections=sections,
+            chunks=chunks,
+            problems=tuple(problem for (problem,) in problems),
+            last_indexed=last,
+        )
+
+    def _meta(self, key: str) -> str | None:
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
+        return rows[0][0] if rows else None
+
+    def _in(self, sql: str, values: Iterable[int]) -> list[tuple[Any, ...]]:
+        """Run a statement with `IN ({})` over any number of values."""
+        wanted = list(values)
+        found: list[tuple[Any, ...]] = []
+        for at in range(0, len(wanted), _BATCH):
+            batch = wanted[at : at + _BATCH]
+            found += self._rows(sql.format(", ".join("?" * len(batch))), batch)
+        return found
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with translated(self.file):
+            return self._connection.execute(sql, values).fetchall()
+
+
+def _note(row: tuple[Any, ...]) -> StoredNote:
+    pid, collection, root, path, file, title, aliases, metadata, mtime, size, digest, at = row
+    state = FileState(mtime, size, digest)
+    names, about = _strings(aliases), json.loads(metadata)
+    return StoredNote(pid, collection, root, path, file, title, names, about, state, at)
+
+
+def _strings(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))

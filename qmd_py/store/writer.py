@@ -1,0 +1,223 @@
+"""Everything that changes the index."""
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from qmd_py.errors import NotFound, UsageError
+from qmd_py.records import Collection, FileState, Note
+from qmd_py.store.connection import open_for_writing, translated
+from qmd_py.store.reader import Reader
+from qmd_py.store.schema import bring_up_to_date
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The index terms of a chunk or a note, a string of terms a column."""
+
+    title: str
+    aliases: str
+    headings: str
+    body: str
+    side: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """What the index knows of a file, for telling whether it changed."""
+
+    pid: int
+    file: str
+    state: FileState
+    made_by: str
+    """How its terms and chunks were made; another way means it has to be indexed again."""
+
+
+class Writer(Reader):
+    """A reader that also writes; every batch is one transaction."""
+
+    @classmethod
+    def open(cls, file: Path) -> Self:
+        """Open an index, creating or migrating it.
+
+        Raises:
+            IndexUnusable: it is damaged, locked, read-only, or of a later version.
+        """
+        connection = open_for_writing(file)
+        with translated(file):
+            bring_up_to_date(connection)
+        return cls(file, connection)
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """One transaction: all of it or nothing."""
+        with translated(self.file):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._rollback()
+                raise
+            self._connection.execute("COMMIT")
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Remember a setting the index was made with."""
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def add_collection(
+        self, name: str, root: str, globs: Sequence[str], ignores: Sequence[str]
+    ) -> Collection:
+        """Register a folder.
+
+        Raises:
+            UsageError: the name is taken.
+        """
+        with self.batch():
+            try:
+                self._connection.execute(
+                    "INSERT INTO collections (name, root, globs, ignores) VALUES (?, ?, ?, ?)",
+                    (name, root, json.dumps(list(globs)), json.dumps(list(ignores))),
+                )
+            except sqlite3.IntegrityError as error:
+                raise UsageError(
+                    f"there is a collection '{name}' already: choose another --name"
+                ) from error
+        return next(found for found in self.collections() if found.name == name)
+
+    def remove_collection(self, collection: Collection) -> None:
+        """Forget a collection and all of its notes; the files stay."""
+        with self.batch():
+            for known in self.known_files(collection):
+                self.delete_note(known.pid)
+            self._connection.execute("DELETE FROM collections WHERE id = ?", (collection.id,))
+
+    def rename_collection(self, collection: Collection, name: str) -> None:
+        """Give a collection another name; pids stay.
+
+        Raises:
+            UsageError: the name is taken.
+        """
+        with self.batch():
+            try:
+                self._connection.execute(
+                    "UPDATE collections SET name = ? WHERE id = ?", (name, collection.id)
+                )
+            except sqlite3.IntegrityError as error:
+                raise UsageError(f"there is a collection '{name}' already") from error
+
+    def known_files(self, collection: Collection) -> list[KnownFile]:
+        """Every indexed file of a collection."""
+        rows = self._rows(
+            """SELECT pid, p.file, n.mtime_ns, n.size, n.digest, n.made_by
+            FROM notes n JOIN pids p USING (pid) WHERE n.collection = ?""",
+            [collection.id],
+        )
+        return [KnownFile(row[0], row[1], FileState(*row[2:5]), row[5]) for row in rows]
+
+    def pid_for(self, collection: Collection, file: str) -> int:
+        """The pid of a path: the one it had before, or a new one."""
+        values = (collection.id, file)
+        self._connection.execute(
+            "INSERT OR IGNORE INTO pids (collection, file) VALUES (?, ?)", values
+        )
+        row = self._connection.execute(
+            "SELECT pid FROM pids WHERE collection = ? AND file = ?", values
+        ).fetchone()
+        return int(row[0])
+
+    def move_note(self, pid: int, file: str, path: str, state: FileState) -> None:
+        """Let a note's pid follow its file to another path.
+
+        Raises:
+            NotFound: there is no such note.
+        """
+        collection = self._connection.execute(
+            "SELECT collection FROM pids WHERE pid = ?", (pid,)
+        ).fetchone()
+        if collection is None:
+            raise NotFound(f"no note {pid} to move")
+        # a tombstone at the new path gives way to the note that lives
+        self._connection.execute(
+            """DELETE FROM pids WHERE collection = ? AND file = ?
+            AND pid NOT IN (SELECT pid FROM notes)""",
+            (*collection, file),
+        )
+        self._connection.execute("UPDATE pids SET file = ? WHERE pid = ?", (file, pid))
+        self._connection.execute(
+            "UPDATE notes SET path = ?, mtime_ns = ?, size = ? WHERE pid = ?",
+            (path, state.mtime_ns, state.size, pid),
+        )
+
+    def touch_note(self, pid: int, state: FileState) -> None:
+        """Remember a file's new times when its bytes are the same."""
+        self._connection.execute(
+            "UPDATE notes SET mtime_ns = ?, size = ? WHERE pid = ?",
+            (state.mtime_ns, state.size, pid),
+        )
+
+    def put_note(
+        self,
+        pid: int,
+        collection: Collection,
+        note: Note,
+        state: FileState,
+        *,
+        terms: Terms,
+        chunk_terms: Sequence[Terms],
+        indexed_at: str,
+        made_by: str,
+    ) -> None:
+        """Write a note in place of what the index had under its pid."""
+        self.delete_note(pid)
+        self._connection.execute(
+            "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                pid, collection.id, note.path, note.title, _json(note.aliases), _json(note.tags),
+                note.description, _json(note.metadata), state.mtime_ns, state.size, state.digest,
+                indexed_at, made_by, note.problem,
+            ),
+        )  # fmt: skip
+        self._connection.executemany(
+            "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (pid, at, s.level, s.line, s.last_line, s.title, s.anchor, _json(s.path))
+                for at, s in enumerate(note.toc)
+            ],
+        )
+        self._put_terms("note_terms", pid, terms)
+        for chunk, row in zip(note.chunks, chunk_terms, strict=True):
+            cursor = self._connection.execute(
+                "INSERT INTO chunks (pid, section, first_line, last_line, text) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (pid, chunk.section, chunk.first_line, chunk.last_line, chunk.text),
+            )
+            self._put_terms("chunk_terms", int(cursor.lastrowid or 0), row)
+
+    def delete_note(self, pid: int) -> None:
+        """Take a note out of the index; its pid stays its own."""
+        self._connection.execute(
+            "DELETE FROM chunk_terms WHERE rowid IN (SELECT id FROM chunks WHERE pid = ?)", (pid,)
+        )
+        self._connection.execute("DELETE FROM note_terms WHERE rowid = ?", (pid,))
+        self._connection.execute("DELETE FROM chunks WHERE pid = ?", (pid,))
+        self._connection.execute("DELETE FROM notes WHERE pid = ?", (pid,))
+
+    def _put_terms(self, table: str, rowid: int, terms: Terms) -> None:
+        self._connection.execute(
+            f"INSERT INTO {table} (rowid, title, aliases, headings, body, side) "  # noqa: S608
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (rowid, terms.title, terms.aliases, terms.headings, terms.body, terms.side),
+        )
+
+    def _rollback(self) -> None:
+        # a full disk or an interrupt may have ended the transaction already
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,233 @@
+"""Text → index terms: normalise, split, stem by script, CJK bigrams.
+
+Index and question go through the same functions, so whatever these lose is lost on both sides.
+Two kinds of term come out of a text:
+
+- *words*, in order, for the body and for phrases: `my-app.config` gives `my app config`;
+- *compounds*, for a side column: as a whole (`my-app.config`), and the parts hidden inside a word
+  (`getUserName` gives `get user name`, `v2026` gives `2026`).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import Stemmer
+
+from qmd_py.stopwords import stop_words
+
+VERSION = 1
+"""Raised whenever the terms of some text change, so that an older index is made anew."""
+
+# Letters and digits, and the signs that belong to a letter: accents, vowel signs, tone marks.
+_LETTER = (
+    r"\w\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0f71-\u0f84"
+    r"\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
+)
+_JOINER = r"\-._/:@'’ʼ+#\\&=?~%"
+_RUN = re.compile(rf"[{_LETTER}]+(?:[{_JOINER}]+[{_LETTER}]+)*(?:\+\+|#)?|[§¶†‡©®™←-⇿∀-⋿$€£¥₽№]")
+_PART = re.compile(
+    r"[^\W_](?:\+\+|#)(?![^\W_])|" rf"(?:(?!_)[{_LETTER}])+(?:['’ʼ](?!_)[{_LETTER}]+)*"
+)
+_UPPER = "A-ZА-ЯЁ"
+_LOWER = rf"[^\W\d_{_UPPER}]"
+_HUMP = re.compile(rf"[{_UPPER}]?{_LOWER}+|[{_UPPER}]+(?!{_LOWER})|\d+")
+# Scripts written without spaces, and Hangul, whose particles cling to the word.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
+_LONGEST_IDENTIFIER = 64  # longer ones are addresses and hashes: nobody types them in full
+
+_ALGORITHMS = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish",
+    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
+    "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch",
+    "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
+    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+_SCRIPTS = (
+    # first and last code point, script, the language whose stemmer serves it unless one is set
+    ("a", "\u024f", "latin", "en"),
+    ("\u0370", "\u03ff", "greek", "el"),
+    ("\u0400", "\u052f", "cyrillic", "ru"),
+    ("\u0530", "\u058f", "armenian", "hy"),
+    ("\u0590", "\u05ff", "hebrew", "yi"),
+    ("\u0600", "\u06ff", "arabic", "ar"),
+    ("\u0900", "\u097f", "devanagari", "hi"),
+    ("\u0b80", "\u0bff", "tamil", "ta"),
+    ("\u1e00", "\u1eff", "latin", "en"),
+)
+_SCRIPT_OF_LANGUAGE = {
+    "ru": "cyrillic", "el": "greek", "hy": "armenian", "yi": "hebrew", "ar": "arabic",
+    "hi": "devanagari", "ne": "devanagari", "ta": "tamil",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A word of a text and the index terms it stands under."""
+
+    start: int
+    end: int
+    terms: frozenset[str]
+
+
+def fold(word: str) -> str:
+    """The word in NFKC, case-folded, without accents on Latin letters, `ё` as `е`."""
+    if word.isascii():
+        return word.lower()
+    folded = unicodedata.normalize("NFKC", word).casefold().translate(_APOSTROPHES)
+    return "".join(map(_base, unicodedata.normalize("NFC", folded)))
+
+
+def _base(character: str) -> str:
+    """The letter without its accent, where readers take both for the same letter."""
+    if character < "\u00c0" or character == "й":
+        return character
+    if character == "ё":
+        return "е"
+    decomposed = unicodedata.normalize("NFD", character)
+    # Latin and Greek only: in other scripts the mark makes another letter
+    return decomposed[0] if decomposed[0] < "\u0400" and len(decomposed) > 1 else character
+
+
+class Analyzer:
+    """Makes index terms of text; one for each choice of languages."""
+
+    def __init__(self, languages: Sequence[str]) -> None:
+        self.languages = tuple(languages)
+        self._stop_words = stop_words(languages)
+        self._chosen: dict[str, str] = {}
+        for code in languages:
+            if code in _ALGORITHMS:
+                self._chosen.setdefault(_SCRIPT_OF_LANGUAGE.get(code, "latin"), code)
+        self._stemmers: dict[str, Stemmer.Stemmer] = {}
+        self._terms: dict[str, str] = {}
+
+    def words(self, text: str) -> list[str]:
+        """The terms of the text in order, one or more a word; no compounds."""
+        found: list[str] = []
+        for run in _RUN.finditer(_normal(text)):
+            for _, part in _parts(run[0]):
+                found += self._part_terms(part)
+        return found
+
+    def compounds(self, text: str) -> list[str]:
+        """The compounds of the text as wholes, and the parts hidden inside its words."""
+        found: list[str] = []
+        for run in _RUN.finditer(_normal(text)):
+            found += self._compounds(run[0])
+        return found
+
+    def side(self, text: str) -> list[str]:
+        """What the side column holds, each once: compounds, and words that their stem shortened.
+
+        The words are there for prefixes: `synchroni*` is no beginning of the stem `synchron`.
+        """
+        normal = _normal(text)
+        found = dict.fromkeys(self.compounds(normal))
+        for run in _RUN.finditer(normal):
+            for _, part in _parts(run[0]):
+                term = self._term(part)
+                if len(term) < len(part) and not _UNSPACED_RUN.search(part):
+                    found[fold(part)] = None
+        return list(found)
+
+    def opening(self, typed: str) -> str:
+        """The beginning of a term, for a typed word whose end is open: `sp_New*` → `sp_new`."""
+        return fold(_RUN.findall(_normal(typed))[-1])
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Every word of the text with its place and terms; for marking words."""
+        for run in _RUN.finditer(text):
+            for start, part in _parts(run[0]):
+                yield from self._part_spans(part, run.start() + start)
+
+    def is_stop_word(self, word: str) -> bool:
+        """Whether the word, as typed, is a function word of one of the languages."""
+        return fold(word).translate(_APOSTROPHES) in self._stop_words
+
+    def _part_terms(self, part: str) -> list[str]:
+        if part.isascii() or not _UNSPACED_RUN.search(part):
+            return [self._term(part)]
+        return [term for span in self._part_spans(part, 0) for term in span.terms]
+
+    def _part_spans(self, part: str, offset: int) -> Iterator[Span]:
+        at = 0
+        for run in _UNSPACED_RUN.finditer(part):
+            if run.start() > at:
+                yield self._span(part[at : run.start()], offset + at)
+            for first, term in _bigrams(run[0]):
+                start = offset + run.start() + first
+                yield Span(start, start + len(term), frozenset({fold(term)}))
+            at = run.end()
+        if at < len(part):
+            yield self._span(part[at:], offset + at)
+
+    def _span(self, word: str, start: int) -> Span:
+        return Span(start, start + len(word), frozenset({self._term(word)}))
+
+    def _compounds(self, run: str) -> list[str]:
+        parts = [part for _, part in _parts(run)]
+        found = []
+        if len(parts) > 1 and len(run) <= _LONGEST_IDENTIFIER:
+            found.append(fold(run))
+            if stripped := re.sub(r"^[^\W\d_]+(?=\d)", "", run):
+                found += [fold(stripped)] if stripped != run else []
+        for part in parts:
+            humps = _HUMP.findall(part) if not part.islower() or not part.isalpha() else []
+            if len(humps) > 1:
+                found += [self._term(hump) for hump in humps if len(hump) > 1]
+            if "'" in part or "’" in part:
+                found += [self._term(piece) for piece in re.split("['’ʼ]", part) if len(piece) > 1]
+        return found
+
+    def _term(self, word: str) -> str:
+        term = self._terms.get(word)
+        if term is None:
+            folded = fold(word)
+            term = self._terms[word] = self._stem(folded)
+        return term
+
+    def _stem(self, word: str) -> str:
+        for first, last, script, default in _SCRIPTS:
+            if first <= word[0] <= last:
+                code = self._chosen.get(script, default)
+                if code not in self._stemmers:
+                    self._stemmers[code] = Stemmer.Stemmer(_ALGORITHMS[code])
+                # a second fold: some stemmers put an accent back
+                return fold(self._stemmers[code].stemWord(word)) or word
+        return word
+
+
+def is_unspaced(term: str) -> bool:
+    """Whether the term is in a script written without spaces, so that it is a bigram or less."""
+    return _UNSPACED_RUN.fullmatch(term) is not None
+
+
+def _normal(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def _parts(run: str) -> list[tuple[int, str]]:
+    """The words of a run of letters and joiners, each with its offset; a symbol is its own."""
+    if run.isalnum():
+        return [(0, run)]
+    return [(part.start(), part[0]) for part in _PART.finditer(run)] or [(0, run)]
+
+
+def _bigrams(run: str) -> Iterator[tuple[int, str]]:
+    """Overlapping pairs with their offsets, and the last character alone.
+
+    The last one makes every single character the beginning of some term, so that a question of
+    one character can be answered by prefix.
+    """
+    for at in range(len(run) - 1):
+        yield at, run[at : at + 2]
+    yield len(run) - 1, run[-1]

@@ -1,0 +1,58 @@
+"""Isolation, and the fixtures that most tests start from."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from qmd_py.cli.commands import app
+
+if TYPE_CHECKING:
+    from typer.testing import Result
+
+VAULT = Path(__file__).parent / "vault"
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the user's own index, settings or folders."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("QMD_INDEX", str(home / "index.sqlite"))
+    monkeypatch.delenv("QMD_CONFIG", raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return home
+
+
+@pytest.fixture
+def qmd() -> "Callable[..., Result]":
+    """Run a command line in this process: `qmd("search", "x").stdout`."""
+    runner = CliRunner()
+
+    def run(*args: object, stdin: str | None = None) -> "Result":
+        return runner.invoke(app, [str(arg) for arg in args], input=stdin)
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder for notes."""
+    path = tmp_path / "notes"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    """A copy of the sample vault, free to be changed."""
+    return Path(shutil.copytree(VAULT, tmp_path / "vault"))

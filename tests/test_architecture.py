@@ -1,0 +1,89 @@
+"""The house: a module imports only from rows above its own; every dependency has one home."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "qmd_py"
+
+ROWS = (
+    {"errors", "records", "stopwords"},
+    {"config", "fusion", "markdown", "measures", "terms"},
+    {"chunking", "files", "query"},
+    {"store"},
+    {"retrieval", "snippets"},
+    {"indexing", "search", "sections"},
+    {"evaluation"},
+    {"render"},
+    {"cli"},
+)
+HOMES = {
+    "Stemmer": {"terms"},
+    "markdown_it": {"markdown"},
+    "numpy": set(),
+    "pathspec": {"files"},
+    "platformdirs": {"config"},
+    "regex": {"chunking"},
+    "rich": {"cli", "render"},
+    "sqlite3": {"store"},
+    "sqlite_utils": {"store"},
+    "typer": {"cli"},
+    "yaml": {"markdown"},
+}
+STANDARD_ONLY = {"errors", "fusion", "measures", "records"}
+
+
+def modules() -> list[Path]:
+    return sorted(
+        path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem[0] != "_"
+    )
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Full names imported anywhere in a file, late imports included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "qmd_py":
+                yield from (f"qmd_py.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+def row(name: str) -> int:
+    return next(at for at, names in enumerate(ROWS) if name in names)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_module_has_a_row(path: Path) -> None:
+    assert any(room(path) in names for names in ROWS)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_upwards(path: Path) -> None:
+    own = room(path)
+    for name in imports(path):
+        if name.startswith("qmd_py."):
+            other = name.split(".")[1]
+            assert other == own or row(other) < row(own), f"{own} imports {other}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_dependencies_are_imported_only_at_home(path: Path) -> None:
+    for name in imports(path):
+        top = name.split(".")[0]
+        if top in HOMES:
+            assert room(path) in HOMES[top], f"{room(path)} imports {top}"
+        elif room(path) in STANDARD_ONLY:
+            assert top == "qmd_py" or top in __import__("sys").stdlib_module_names
+
+
+def test_the_package_itself_imports_nothing() -> None:
+    assert list(imports(PACKAGE / "__init__.py")) == []
