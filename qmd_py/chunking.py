@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ VERSION = 1
 
 _EMBEDDED_DATA = re.compile(r"data:[\w/+.;=-]{0,100};base64,[A-Za-z0-9+/=%_-]*")
 _GRAPHEME = regex.compile(r"\X")
+# a space that carries a mark is one grapheme with it, so `\S+\s*` could cut inside
+_WORD = regex.compile(r"(?:(?!\s)\X)++(?:(?=\s)\X)*+|(?:(?=\s)\X)++")
 _LEAST_ROOM = 200  # characters for the body, however long the breadcrumb
 _LARGEST_FENCE = 8000  # characters; a fence above this (an unclosed one, a dump) is cut by lines
 
@@ -35,7 +38,7 @@ def chunks(document: Document, limit: int) -> tuple[Chunk, ...]:
     A chunk lies inside one section and ends at block boundaries. Where one block alone is too
     long, it is cut between its items, rows or lines, and a single line between graphemes; a fence
     is kept whole up to `_LARGEST_FENCE`. A section that is only a heading with nothing below it
-    is one chunk of the heading line, so that it can be found; so is a note without text.
+    is one chunk of the heading line, so that it can be found; a note without text is an empty one.
 
     Args:
         document: the parsed note.
@@ -54,21 +57,23 @@ class _Cutter:
         self._document = document
         self._limit = limit
         self._lines = [_EMBEDDED_DATA.sub("", line) for line in document.lines.lines]
-        self._blocks = sorted(document.blocks, key=lambda block: (block.depth, block.start))
+        self._blocks = sorted(document.blocks, key=lambda block: block.start)
+        self._starts = [block.start for block in self._blocks]
 
     def section(self, at: int, spot: Spot) -> list[Chunk]:
         """The chunks of a section's own text."""
         crumb = breadcrumb(self._document.title, spot.section.path)
         found = self.span(at, crumb, spot.body, spot.own_stop)
-        if not found and spot.own_stop == spot.stop and spot.section.level:
+        # a heading above others is found by its subsections, and so is the title
+        leaf = spot.own_stop == spot.stop and spot.section.level
+        if not found and (leaf or len(self._document.spots) == 1):
             found = self.span(at, crumb, spot.start, spot.body)
         return found
 
     def span(self, at: int | None, crumb: str, start: int, stop: int) -> list[Chunk]:
         """The chunks of some lines; none when they are blank."""
         room = max(self._limit - len(crumb) - 2, _LEAST_ROOM)
-        inside = [block for block in self._blocks if start <= block.start < stop]
-        pieces = self._pieces(inside, start, stop, room)
+        pieces = self._pieces(-1, start, stop, room)
         return [self._chunk(at, group) for group in _packed(pieces, room)]
 
     def _chunk(self, at: int | None, group: Sequence[_Piece]) -> Chunk:
@@ -76,33 +81,40 @@ class _Cutter:
         text = "\n".join(piece.text for piece in group)
         return Chunk(at, number(group[0].start), number(group[-1].stop - 1), text)
 
-    def _pieces(
-        self, blocks: Sequence[Block], start: int, stop: int, room: int
-    ) -> Iterator[_Piece]:
-        """The lines between block starts, each piece cut further while it is too long."""
-        top = min((block.depth for block in blocks), default=0)
-        starts = {start} | {block.start for block in blocks if block.depth == top}
-        edges = [*sorted(starts), stop]
-        for first, end in itertools.pairwise(edges):
-            yield from self._piece(blocks, top, first, end, room)
+    def _pieces(self, depth: int, first: int, end: int, room: int) -> Iterator[_Piece]:
+        """The lines between the edges of the outermost blocks that lie deeper than `depth`."""
+        inner = [block for block in self._within(first, end) if block.depth > depth]
+        top = min((block.depth for block in inner), default=depth)
+        edges = {first, end}
+        for block in inner:
+            if block.depth == top:
+                edges |= {block.start, min(block.stop, end)}
+        for start, stop in itertools.pairwise(sorted(edges)):
+            yield from self._piece(top, start, stop, room)
 
-    def _piece(
-        self, blocks: Sequence[Block], depth: int, first: int, end: int, room: int
-    ) -> Iterator[_Piece]:
+    def _piece(self, depth: int, first: int, end: int, room: int) -> Iterator[_Piece]:
+        """The lines as one piece, or as many while they are too long."""
         first, end = self._trimmed(first, end)
         if first == end:
             return
         text = "\n".join(self._lines[first:end])
-        inner = [b for b in blocks if first <= b.start < end and b.depth > depth]
-        fence = any(b.whole and b.depth == depth and b.start == first for b in blocks)
-        if len(text) <= room or (fence and len(text) <= _LARGEST_FENCE):
+        whole = len(text) <= _LARGEST_FENCE and self._is_fence(depth, first)
+        if len(text) <= room or whole:
             yield _Piece(first, end, text)
-        elif inner:
-            yield from self._pieces(inner, first, end, room)
+        elif any(block.depth > depth for block in self._within(first, end)):
+            yield from self._pieces(depth, first, end, room)
         else:
             for line in range(first, end):
                 for part in _cut_line(self._lines[line], room):
                     yield _Piece(line, line + 1, part)
+
+    def _is_fence(self, depth: int, line: int) -> bool:
+        beginning = self._within(line, line + 1)
+        return any(block.whole and block.depth == depth for block in beginning)
+
+    def _within(self, first: int, end: int) -> Sequence[Block]:
+        """The blocks that begin on these lines."""
+        return self._blocks[bisect_left(self._starts, first) : bisect_left(self._starts, end)]
 
     def _trimmed(self, first: int, end: int) -> tuple[int, int]:
         while first < end and not self._lines[first].strip():
@@ -150,7 +162,7 @@ def _cut_line(line: str, room: int) -> Iterator[str]:
 
 def _units(line: str, room: int) -> Iterator[str]:
     """Words with the space after them; a word that is too long comes as its graphemes."""
-    for word in re.findall(r"\S+\s*|\s+", line):
+    for word in _WORD.findall(line):
         if len(word) <= room:
             yield word
         else:

@@ -37,13 +37,45 @@ def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
     """Read the settings file and the environment; `index` (the option) wins over both.
 
     Raises:
-        ConfigError: the settings file is not TOML or holds a wrong key or value.
+        ConfigError: the settings file is not TOML, holds a wrong key or value, or is not where
+            QMD_CONFIG says.
     """
     file = _settings_file(environ)
-    table = _read_toml(file) if file.is_file() else {}
+    # only a file that was asked for by name has to be there
+    table = _read_toml(file) if file.is_file() or environ.get("QMD_CONFIG") else {}
     chosen = index or _path(environ.get("QMD_INDEX")) or _path(table.pop("index", None))
     table.pop("index", None)
     return Config(chosen or _data_dir() / "index.sqlite", _settings(table, file))
+
+
+def threads() -> int:
+    """How many threads this process may keep busy: processors allowed, within its CPU quota.
+
+    More threads than the quota allows are stopped by turns, and each waits for the others.
+    """
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(allowed or 1, _quota()))
+
+
+def _quota() -> int:
+    """Whole processors that the control group grants; a large number when it sets no limit."""
+    for file, separator in (
+        (Path("/sys/fs/cgroup/cpu.max"), " "),
+        (Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), None),
+    ):
+        try:
+            text = file.read_text()
+            period = (
+                text.split(separator)[1]
+                if separator
+                else file.with_name("cpu.cfs_period_us").read_text()
+            )
+            quota = text.split(separator)[0] if separator else text
+            if quota.strip() not in {"max", "-1"}:
+                return max(1, int(quota) // int(period))
+        except (OSError, ValueError, IndexError):
+            continue  # another kind of system, or one without control groups
+    return 1 << 20
 
 
 def _settings_file(environ: Mapping[str, str]) -> Path:
@@ -69,7 +101,9 @@ def _read_toml(file: Path) -> dict[str, object]:
 
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise ConfigError(f"cannot read the settings in {file}: {error.strerror}") from error
+    except ValueError as error:
         raise ConfigError(f"cannot read the settings in {file}: {error}") from error
 
 

@@ -10,6 +10,7 @@ The tree:
     │   └── IndexUnusable
     ├── NotFound            a collection, note or section of that name does not exist
     │   └── Ambiguous       ... or there are several
+    ├── ModelMissing        a model is needed that is not here, or has nothing to work on
     └── FileUnreadable      a file or folder cannot be read as a note
         └── NotText         ... because it holds no text
 
@@ -47,6 +48,10 @@ class NotFound(QmdError):  # noqa: N818 — reads as what happened
 
 class Ambiguous(NotFound):
     """The name fits more than one collection, note or section."""
+
+
+class ModelMissing(QmdError):  # noqa: N818 — reads as what happened
+    """A model is needed that is not here, or has nothing to work on."""
 
 
 class FileUnreadable(QmdError):  # noqa: N818 — reads as what happened

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +10,12 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from qmd_py.errors import FileUnreadable, NotText
+from qmd_py.errors import FileUnreadable, NotText, UsageError
 
 NOTE_GLOBS = ("*.md", "*.markdown")
 _ALWAYS_IGNORED = ("node_modules/",)
 _BOMS = (
-    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xff\xfe", "utf-16"),
@@ -41,7 +42,7 @@ class Walk:
     problems: list[str] = field(default_factory=list)
     """What could not be looked at."""
     unseen: list[str] = field(default_factory=list)
-    """Folders (with a trailing slash) that could not be read; nothing is known of what they hold."""
+    """Folders (with a trailing slash) and files of which nothing is known, since they could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,19 @@ def notes_below(
         walk: takes what was passed over and what went wrong.
     """
     wanted = GitIgnoreSpec.from_lines([g.lower() for g in (globs or NOTE_GLOBS)])
-    rules = [*_rules_above(root), _Rules(root, [*_ALWAYS_IGNORED, *ignores])]
+    rules = [*_rules_above(root, walk), _Rules(root, [*_ALWAYS_IGNORED, *ignores])]
     yield from _below(_Place(root, "", rules), wanted, max_bytes, walk)
+
+
+def check_patterns(patterns: Sequence[str]) -> None:
+    """Make sure that all patterns can be understood.
+
+    Raises:
+        UsageError: one cannot.
+    """
+    for pattern in patterns:
+        if not _is_pattern(pattern):
+            raise UsageError(f"'{pattern}' is no pattern: write it as in a .gitignore file")
 
 
 def read(file: Path, max_bytes: int) -> Text:
@@ -97,9 +109,9 @@ def read(file: Path, max_bytes: int) -> Text:
 
 def _decoded(content: bytes, encoding: str, digest: str) -> Text:
     try:
-        return Text(content.decode(encoding), digest, None)
+        return Text(content.decode(encoding).removeprefix("\ufeff"), digest, None)
     except UnicodeDecodeError as error:
-        text = content.decode(encoding, errors="replace")
+        text = content.decode(encoding, errors="replace").removeprefix("\ufeff")
         return Text(text, digest, f"not valid {encoding.upper()} at byte {error.start}")
 
 
@@ -123,7 +135,7 @@ class _Rules:
 
     def __init__(self, base: Path, patterns: Sequence[str]) -> None:
         self._base = str(base).rstrip(os.sep) + os.sep
-        self._spec = GitIgnoreSpec.from_lines(patterns)
+        self._spec = GitIgnoreSpec.from_lines(filter(_is_pattern, patterns))
 
     def verdict(self, path: str, *, folder: bool) -> bool | None:
         """True to ignore, False to keep after all, None when no pattern speaks of it."""
@@ -179,8 +191,11 @@ def _note(entry: os.DirEntry[str], here: _Place, max_bytes: int, walk: Walk) -> 
     except UnicodeEncodeError:
         walk.problems.append(f"the name of {os.fsencode(entry.path)!r} is not UTF-8")
         return
+    except FileNotFoundError:  # deleted since its folder was listed
+        return
     except OSError as error:
         walk.problems.append(f"cannot read {entry.path}: {error.strerror}")
+        walk.unseen.append(here.prefix + entry.name)
         return
     if entry.is_symlink():
         walk.passed_over.append(f"{entry.path} is a symbolic link")
@@ -196,24 +211,39 @@ def _own_rules(folder: Path, entries: Sequence[os.DirEntry[str]], walk: Walk) ->
     """The rules of the folder's own `.gitignore`."""
     if not any(entry.name == ".gitignore" and entry.is_file() for entry in entries):
         return []
-    try:
-        return [_Rules(folder, _patterns(folder))]
-    except OSError as error:
-        walk.problems.append(f"cannot read {folder / '.gitignore'}: {error.strerror}")
-        return []
+    return [_Rules(folder, _patterns(folder, walk))]
 
 
-def _rules_above(root: Path) -> list[_Rules]:
+def _rules_above(root: Path, walk: Walk) -> list[_Rules]:
     """The rules of the repository that the folder lies in, outermost first."""
     found: list[_Rules] = []
     for folder in root.parents if not (root / ".git").exists() else ():
         if (folder / ".gitignore").is_file():
-            found.insert(0, _Rules(folder, _patterns(folder)))
+            found.insert(0, _rules_inside(root, folder, _patterns(folder, walk)))
         if (folder / ".git").exists():
             return found
     return []  # no repository around it, so those files are not about it
 
 
-def _patterns(folder: Path) -> list[str]:
-    text = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace")
-    return text.splitlines()
+def _rules_inside(root: Path, folder: Path, patterns: Sequence[str]) -> _Rules:
+    """The rules but those that ignore the root itself: whoever names a folder wants its notes."""
+    about = [p for p in patterns if not _Rules(folder, [p]).verdict(str(root), folder=True)]
+    return _Rules(folder, about)
+
+
+def _patterns(folder: Path, walk: Walk) -> list[str]:
+    file = folder / ".gitignore"
+    try:
+        return file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    except OSError as error:
+        walk.problems.append(f"cannot read {file}: {error.strerror}")
+        return []
+
+
+def _is_pattern(line: str) -> bool:
+    """Whether a line can be understood; git passes over the others without a word."""
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True

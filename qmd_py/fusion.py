@@ -37,6 +37,19 @@ def rrf(
     return {id_: score / best for id_, score in ordered} if best else dict(ordered)
 
 
+def contributions(
+    runs: Mapping[str, Iterable[Id]], weights: Mapping[str, float], id_: Id, rrf_k: float = RRF_K
+) -> dict[str, float]:
+    """What each run adds to an id's score in `rrf`; runs that do not hold it are left out."""
+    best = sum(weights.get(name, 1.0) for name in runs) / (rrf_k + 1)
+    found = {}
+    for name, run in runs.items():
+        rank = next((rank for rank, other in enumerate(run, start=1) if other == id_), None)
+        if rank and best:
+            found[name] = weights.get(name, 1.0) / (rrf_k + rank) / best
+    return found
+
+
 def summed(runs: Iterable[Mapping[Id, float]]) -> dict[Id, float]:
     """The sum of an id's scores over runs of one scale, best first; ties keep the runs' order."""
     scores: dict[Id, float] = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qmd_py import chunking, files, markdown, terms
+from qmd_py import chunking, files, markdown, passages, terms
 from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.files import Found, Walk
@@ -65,7 +65,8 @@ def update(
 def fingerprint(settings: Settings) -> str:
     """What decides how a note's chunks and terms come out."""
     languages = ",".join(settings.languages)
-    return f"terms {terms.VERSION} chunks {chunking.VERSION} {languages} {settings.chunk_chars}"
+    versions = f"terms {terms.VERSION} chunks {chunking.VERSION} passages {passages.VERSION}"
+    return f"{versions} {languages} {settings.chunk_chars}"
 
 
 def remember(store: Writer, settings: Settings) -> None:
@@ -75,22 +76,51 @@ def remember(store: Writer, settings: Settings) -> None:
         store.set_meta("chunk_chars", str(settings.chunk_chars))
 
 
+def checked_folder(folder: Path) -> Path:
+    """The folder's absolute path without symbolic links.
+
+    Raises:
+        UsageError: it is no folder.
+    """
+    root = folder.expanduser().absolute()
+    if not root.is_dir():
+        what = "is not a folder" if root.exists() else "does not exist"
+        raise UsageError(f"{root} {what}: name a folder of notes")
+    return root.resolve()
+
+
 def add_collection(
     store: Writer, folder: Path, name: str | None, globs: Sequence[str], ignores: Sequence[str]
 ) -> Collection:
     """Register a folder under a name (its own unless given).
 
     Raises:
-        UsageError: it is no folder, or the name is taken.
+        UsageError: it is no folder, the name is taken, or a pattern cannot be understood.
     """
-    root = folder.expanduser().absolute()
-    if not root.is_dir():
-        what = "is not a folder" if root.exists() else "does not exist"
-        raise UsageError(f"{root} {what}: name a folder of notes")
-    root = root.resolve()
-    for known in store.collections():
-        if known.root == str(root) and name in {None, known.name}:
-            raise UsageError(f"{root} is in the index already, as '{known.name}'")
+    root = checked_folder(folder)
+    files.check_patterns([*globs, *ignores])
+    with store.batch():
+        for known in store.collections():
+            if known.root == str(root) and name in {None, known.name}:
+                raise UsageError(f"{root} is in the index already, as '{known.name}'")
+        return _register(store, root, name, globs, ignores)
+
+
+def collection_for(store: Writer, folder: Path) -> Collection:
+    """The collection whose root is this folder; registered when there is none.
+
+    Raises:
+        UsageError: there is none, and it is no folder.
+    """
+    root = os.path.realpath(folder.expanduser())
+    with store.batch():  # so that of several processes that start together only one registers it
+        known = next((found for found in store.collections() if found.root == root), None)
+        return known or _register(store, checked_folder(folder), None, (), ())
+
+
+def _register(
+    store: Writer, root: Path, name: str | None, globs: Sequence[str], ignores: Sequence[str]
+) -> Collection:
     chosen = name or _free_name(root.name or "notes", {c.name for c in store.collections()})
     return store.add_collection(checked_name(chosen), str(root), globs, ignores)
 
@@ -116,7 +146,7 @@ def _carry_out(
     store: Writer, collection: Collection, plan: _Plan, settings: Settings, progress: Progress
 ) -> IndexReport:
     report = IndexReport(collection.name)
-    work = _Work(store, collection, settings, {known.state.digest: known for known in plan.gone})
+    work = _Work(store, collection, settings, plan.gone)
     for at, batch in _batches(plan.read):
         with store.batch():
             for found, known in batch:
@@ -137,12 +167,14 @@ class _Work:
         store: Writer,
         collection: Collection,
         settings: Settings,
-        lost: dict[str, KnownFile],
+        lost: Iterable[KnownFile],
     ) -> None:
         self._store = store
         self._collection = collection
         self._settings = settings
-        self._lost = lost
+        self._lost: dict[str, list[KnownFile]] = {}
+        for known in lost:
+            self._lost.setdefault(known.state.digest, []).append(known)
         self._analyzer = Analyzer(settings.languages)
         self._made_by = fingerprint(settings)
         self.moved: set[int] = set()
@@ -159,7 +191,7 @@ class _Work:
         if known and self._same(known, state):
             self._store.touch_note(known.pid, state)
             return "unchanged", None
-        lost = None if known else self._lost.pop(state.digest, None)
+        lost = None if known else self._lost_as(found, state.digest)
         if lost:
             self._store.move_note(lost.pid, found.file, path, state)
             self.moved.add(lost.pid)
@@ -167,6 +199,15 @@ class _Work:
         problem = self._put(pid, path, text, state)
         what = "moved" if lost else "changed" if known else "new"
         return what, f"{file}: {problem}" if problem else None
+
+    def _lost_as(self, found: Found, digest: str) -> KnownFile | None:
+        """The lost file with these bytes, taken once; of equal ones that of the same name."""
+        equal = self._lost.get(digest, [])
+        name = found.file.rpartition("/")[2]
+        lost = max(equal, key=lambda one: one.file.rpartition("/")[2] == name, default=None)
+        if lost:
+            equal.remove(lost)
+        return lost
 
     def _same(self, known: KnownFile, state: FileState) -> bool:
         return known.state.digest == state.digest and known.made_by == self._made_by
@@ -180,6 +221,7 @@ class _Work:
             state,
             terms=note_terms(note, self._analyzer),
             chunk_terms=[chunk_terms(note, chunk, self._analyzer) for chunk in note.chunks],
+            keys=[passages.key(passage) for passage in note_passages(note)],
             indexed_at=_now(),
             made_by=self._made_by,
         )
@@ -195,10 +237,21 @@ def note_terms(note: Note, analyzer: Analyzer) -> Terms:
 
 def chunk_terms(note: Note, chunk: Chunk, analyzer: Analyzer) -> Terms:
     """The terms of a chunk: its own, and those of the headings and the title above it."""
-    path = note.toc[chunk.section].path if chunk.section is not None else ()
     opening = chunk is note.chunks[0]
     body = f"{note.description}\n{chunk.text}" if opening else chunk.text
-    return _terms(note, "\n".join(path), body, analyzer)
+    return _terms(note, "\n".join(_path(note, chunk)), body, analyzer)
+
+
+def note_passages(note: Note) -> list[str]:
+    """What a model reads of each chunk, in order."""
+    return [
+        passages.passage(note.title, note.aliases, _path(note, chunk), chunk.text)
+        for chunk in note.chunks
+    ]
+
+
+def _path(note: Note, chunk: Chunk) -> tuple[str, ...]:
+    return note.toc[chunk.section].path if chunk.section is not None else ()
 
 
 def _terms(note: Note, headings: str, body: str, analyzer: Analyzer) -> Terms:
@@ -282,9 +335,3 @@ def _json_list(values: Sequence[str]) -> str:
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def collection_of(store: Writer, folder: Path) -> Collection | None:
-    """The collection whose root is this folder, if there is one."""
-    root = os.path.realpath(folder.expanduser())
-    return next((found for found in store.collections() if found.root == root), None)

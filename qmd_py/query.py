@@ -5,7 +5,7 @@ The whole syntax: `word`, `word*` (prefix), `"a phrase"` (must occur), `-word` a
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qmd_py.errors import UsageError
@@ -82,12 +82,14 @@ def parse(text: str, analyzer: Analyzer) -> Query:
 def sequence(text: str, analyzer: Analyzer) -> list[str]:
     """The terms of a phrase in the order in which the index holds them."""
     terms = analyzer.words(text)
-    # the index adds the last character of a run in an unspaced script; here it would be too much
-    return [
-        term
-        for at, term in enumerate(terms)
-        if not (is_unspaced(term) and len(term) == 1 and at and is_unspaced(terms[at - 1]))
-    ]
+    # the text may go on where the phrase ends, and then the index holds no such term there
+    return terms[:-1] if terms and _is_tail(terms, len(terms) - 1) else terms
+
+
+def _is_tail(terms: Sequence[str], at: int) -> bool:
+    """Whether the term is the lone last character that ends a run in an unspaced script."""
+    term, before = terms[at], terms[at - 1] if at else ""
+    return len(term) == 1 and len(before) == 2 and before[1] == term and is_unspaced(before)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -101,12 +103,14 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _word(typed: str, analyzer: Analyzer) -> list[Word]:
-    parts = sequence(typed, analyzer)
+    found = analyzer.words(typed)
+    parts = [term for at, term in enumerate(found) if not _is_tail(found, at)]
     if not parts:
         return []
     if typed.endswith("*") and not is_unspaced(parts[-1]):
         # the end is open, so it is looked for as typed, not as a stem
-        return [Word(typed, (analyzer.opening(typed),), prefix=True)]
+        before, opening = analyzer.opening(typed)
+        return [*_word(before.rstrip("*"), analyzer), Word(f"{opening}*", (opening,), prefix=True)]
     lone = len(parts) == 1 and len(parts[0]) == 1 and is_unspaced(parts[0])
     terms = dict.fromkeys([*parts, *analyzer.compounds(typed)])
     return [Word(typed, tuple(terms), prefix=lone)]

@@ -9,9 +9,6 @@ MetadataValue: TypeAlias = (
 )
 Metadata: TypeAlias = Mapping[str, MetadataValue]
 
-Run: TypeAlias = "Sequence[Candidate]"
-"""One ranked list from one retriever for one query, rank 1 first."""
-
 
 @dataclass(frozen=True, slots=True)
 class Collection:
@@ -130,6 +127,10 @@ class Candidate:
     """Higher is better; comparable only within its run."""
 
 
+Run: TypeAlias = Sequence[Candidate]
+"""One ranked list from one retriever for one query, rank 1 first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What may be found at all; applied before any cut."""
@@ -163,6 +164,19 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """What one run had to say of a hit."""
+
+    run: str
+    rank: int
+    """1-based, among notes."""
+    score: float
+    """In the run's own scale; higher is better."""
+    contribution: float | None
+    """Its part of the hit's fused score; None for a run that is a part of another one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where a hit comes from and what is known of its validity."""
 
@@ -193,6 +207,8 @@ class Hit:
     """Why the file on disk is no longer what was indexed, in words."""
     body: str | None = None
     """The whole note, where it was asked for."""
+    shares: tuple[Share, ...] = ()
+    """How each run led to its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +223,10 @@ class Answer:
     hits: tuple[Hit, ...]
     terms: frozenset[str] = field(default_factory=frozenset)
     """Index terms of the question, for marking words in snippets."""
+    respelled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Words the index does not contain, with the index terms looked for in their place."""
+    cut: int = 0
+    """Notes left out for their low score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +261,17 @@ class IndexReport:
     """Things that are no notes (links, ignored kinds), with the reason; no fault."""
     problems: tuple[str, ...] = ()
     """What could not be read or was read only in part, one line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedReport:
+    """What one embedding run did; a passage is the text of one or more equal chunks."""
+
+    embedded: int = 0
+    failed: int = 0
+    """Passages for which the model gave no usable vector."""
+    pending: int = 0
+    """Passages still without a vector."""
 
 
 @dataclass(frozen=True, slots=True)

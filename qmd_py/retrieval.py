@@ -1,13 +1,26 @@
-"""The first stage: questions → runs."""
+"""The first stage: a question → runs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from qmd_py.query import Query
-from qmd_py.records import Run, Scope
+from qmd_py import fusion, passages
+from qmd_py.models import Embedder
+from qmd_py.query import Query, Word, parse
+from qmd_py.records import Candidate, Run, Scope
+from qmd_py.store import embeddings, matching
+from qmd_py.store.embeddings import Space
 from qmd_py.store.reader import Reader, Weights
+from qmd_py.terms import Analyzer
+
+if TYPE_CHECKING:
+    from qmd_py.models import Matrix
 
 DEPTH = 1000
 """Candidates a run hands on. Fixed, so that `-n 5` is the beginning of `-n 50`."""
+
+_TITLES = 200
+"""Notes whose titles are compared with the question; only the first few count in fusion."""
 
 WEIGHTS: Weights = (10.0, 8.0, 2.0, 1.0, 0.5)
 """BM25 weights of title, aliases and tags, headings, body, side column.
@@ -16,18 +29,176 @@ A word in the title says what the whole note is about. Round values: halving or 
 them moves nDCG@5 by less than its standard error on our judged questions.
 """
 
+_PLACE_WEIGHTS: Weights = (0.0, 0.0, 2.0, 1.0, 0.5)
+"""The same for choosing a place inside a note, where all chunks have its title in common."""
 
-def runs(store: Reader, query: Query, scope: Scope) -> Mapping[str, Run]:
-    """Every run there is for a question, by name."""
-    return {
-        "bm25": store.chunk_run(query, scope, DEPTH, WEIGHTS),
-        "note": store.note_run(query, scope, DEPTH, WEIGHTS),
+_SECOND_BEST = 0.15
+"""How much a note's second best chunk counts in its dense score, beside its best.
+
+Two places that fit are better evidence than one; more chunks only favour long notes.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question understood against an index."""
+
+    query: Query
+    near: Query | None
+    """The words the index does not contain, as the index terms nearest to them."""
+    coverage: float
+    """Share of the question's words that the index contains; a respelled word counts half."""
+
+    @property
+    def respelled(self) -> Mapping[str, tuple[str, ...]]:
+        """Unknown words and what was looked for in their place."""
+        return {word.typed: word.terms for word in self.near.words} if self.near else {}
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """All index terms that were looked for."""
+        words = [*self.query.words, *(self.near.words if self.near else ())]
+        groups = [word.terms for word in words] + [p.terms for p in self.query.phrases]
+        return frozenset(term for group in groups for term in group)
+
+
+def understand(store: Reader, text: str, analyzer: Analyzer) -> Asked:
+    """Parse a question, and find what its unknown words may stand for.
+
+    Raises:
+        UsageError: it holds nothing to look for.
+    """
+    query = parse(text, analyzer)
+    unknown = [word for word in query.words if not word.prefix and not store.knows(word.terms)]
+    near = [found for word in unknown if (found := _respelled(store, word, analyzer))]
+    asked = len(query.words) + len(query.phrases)
+    known = asked - len(unknown) + len(near) / 2
+    return Asked(query, replace(query, words=tuple(near)) if near else None, known / asked)
+
+
+def by_words(store: Reader, asked: Asked, scope: Scope) -> dict[str, Run]:
+    """BM25 over chunks and over whole notes, and over chunks for respelled words."""
+    runs: dict[str, Run] = {
+        "bm25": store.chunk_run(asked.query, scope, DEPTH, WEIGHTS),
+        "note": store.note_run(asked.query, scope, DEPTH, WEIGHTS),
     }
+    if asked.near:
+        runs["near"] = store.chunk_run(asked.near, scope, DEPTH, WEIGHTS)
+    return runs
 
 
-def by_note(run: Run) -> dict[int, float]:
-    """The pids of a run, best first, each with the score of its best candidate."""
-    scores: dict[int, float] = {}
+def places(store: Reader, asked: Asked, pids: Sequence[int]) -> Run:
+    """The chunks of some notes by what their own headings and text say to the question."""
+    queries = [asked.query] + ([asked.near] if asked.near else [])
+    runs = [store.places(query, pids, _PLACE_WEIGHTS) for query in queries]
+    found = {candidate.id: candidate for run in runs for candidate in run}
+    scores = fusion.summed([{c.id: c.score for c in run} for run in runs])
+    return [replace(found[id_], score=score) for id_, score in scores.items()]
+
+
+def by_title(store: Reader, asked: Asked, scope: Scope, analyzer: Analyzer) -> Run:
+    """Notes by how far their title, or one of their aliases, is the question.
+
+    The score is Dice's: twice the shared words over the words of both.
+    """
+    terms = frozenset(term for word in asked.query.words for term in word.terms)
+    size = len(asked.query.words)
+    if not size:
+        return []
+    found = []
+    for note in store.named_like(asked.query, scope, _TITLES):
+        names = [_content(name, analyzer) for name in (note.title, *note.aliases)]
+        score = max(2 * len(name & terms) / (len(name) + size) for name in names)
+        found.append(Candidate(note.pid, note.pid, score))
+    return sorted(found, key=lambda candidate: -candidate.score)
+
+
+def by_meaning(store: Reader, space: Space, asked: Asked, scope: Scope, embedder: Embedder) -> Run:
+    """Chunks by the cosine of their vector with the question's.
+
+    Raises:
+        IndexUnusable: the vectors on disk are damaged.
+    """
+    from qmd_py import vectors
+
+    file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)
+    matrix = file.rows(space.rows)
+    question = embedder.queries([asked.query.plain])[0]
+    if matching.is_everything(asked.query, scope):
+        best = vectors.nearest(matrix, question, DEPTH)
+        return embeddings.candidates(store, space, best)[:DEPTH]
+    return _nearest_of(matrix, question, embeddings.rows_in_scope(store, space, asked.query, scope))
+
+
+def space_for(store: Reader, embedder: Embedder) -> tuple[Space | None, str | None]:
+    """The vectors to search in, if any, and what the reader should know of them."""
+    space = embeddings.space_of(store, fingerprint(store, embedder))
+    if space and space.rows:
+        waiting = embeddings.count_pending(store, space)
+        return space, f"dense: {waiting} passages wait for 'qmd embed'" if waiting else None
+    if embeddings.spaces(store) and not space:
+        return None, "dense: the vectors are of another model or setting: run 'qmd embed'"
+    return None, "dense: nothing is embedded yet: run 'qmd embed'"
+
+
+def fingerprint(store: Reader, embedder: Embedder) -> str:
+    """What decides how a vector comes out: the model, and how notes become passages."""
+    return f"{embedder.fingerprint} passages {passages.VERSION} chunks {store.chunk_chars}"
+
+
+def notes_of(run: Run, second: float = 0.0) -> dict[int, float]:
+    """The pids of a run, best first, with the score of their best candidate.
+
+    Args:
+        run: candidates, best first.
+        second: share that a note's second best candidate has in its score.
+    """
+    best: dict[int, float] = {}
+    runner_up: dict[int, float] = {}
     for candidate in run:
-        scores.setdefault(candidate.pid, candidate.score)
-    return scores
+        held = runner_up if candidate.pid in best else best
+        held.setdefault(candidate.pid, candidate.score)
+    if not second:
+        return best
+    scores = {
+        pid: (1 - second) * score + second * runner_up.get(pid, score)
+        for pid, score in best.items()
+    }
+    return dict(sorted(scores.items(), key=lambda item: -item[1]))
+
+
+def dense_notes(run: Run) -> dict[int, float]:
+    """The pids of a dense run with their scores, best first."""
+    return notes_of(run, _SECOND_BEST)
+
+
+def _respelled(store: Reader, word: Word, analyzer: Analyzer) -> Word | None:
+    from qmd_py import spelling
+
+    parts = analyzer.words(word.typed)
+    if len(parts) != 1 or not any(map(str.isalpha, parts[0])):
+        return None
+    typed = analyzer.opening(word.typed)[1]
+    # a slip in the first letter is rare, and without it every term would have to be read
+    near = spelling.nearest(typed, store.terms_from(typed[0]))
+    if not near and (heard := spelling.other_alphabet(typed)):
+        near = spelling.nearest(heard, store.terms_from(heard[0]), sounded=True)
+    found = dict.fromkeys(term for one in near for term in (one, *analyzer.words(one)))
+    return Word(word.typed, tuple(found)) if found else None
+
+
+def _content(name: str, analyzer: Analyzer) -> frozenset[str]:
+    """The terms of a name without its function words."""
+    words = [word for word in name.split() if not analyzer.is_stop_word(word)]
+    return frozenset(analyzer.words(" ".join(words)))
+
+
+def _nearest_of(matrix: "Matrix", question: "Matrix", rows: list[tuple[int, int, int]]) -> Run:
+    """The best of the given (row, chunk id, pid), ties in their order."""
+    if not rows:
+        return []
+    scores = matrix[[row for row, _, _ in rows]] @ question
+    found = [
+        Candidate(id_, pid, float(score)) for (_, id_, pid), score in zip(rows, scores, strict=True)
+    ]
+    return sorted(found, key=lambda candidate: -candidate.score)[:DEPTH]

@@ -1,37 +1,32 @@
-"""A question → the notes and sections that answer it."""
+"""A question → the notes and sections that answer it: each pipeline in one function."""
 
 import datetime
-import itertools
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from urllib.parse import quote
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from qmd_py import fusion, retrieval, snippets
-from qmd_py.errors import FileUnreadable
-from qmd_py.query import Query, parse
-from qmd_py.records import (
-    Answer,
-    Hit,
-    Match,
-    MetadataValue,
-    Run,
-    Scope,
-    Section,
-    Source,
-    StoredChunk,
-    StoredNote,
-    breadcrumb,
-)
+from qmd_py import citing, fusion, retrieval, snippets
+from qmd_py.errors import ModelMissing
+from qmd_py.models import Models
+from qmd_py.records import Answer, Run, Scope
+from qmd_py.retrieval import Asked
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
 
-MATCHES = 3
-"""Places shown of one note; each in another section."""
+RUNS = ("bm25", "note", "near", "title", "dense")
+"""Everything a search may ask; any of them can be left out."""
+
+TITLE_WEIGHT = 0.25
+"""Weight of the title run, beside 1 for words and 1 for meaning.
+
+Most questions are not the title of what answers them, so it only breaks near ties.
+"""
 
 _HALF_SCORE = 24.0
-"""Sum of both BM25 at which a score is ½: about three rare words in one chunk."""
+"""Sum of the BM25 of chunk and note at which words score ½.
+
+About two rare words, found in both; judged questions reach 18 to 60 with their best note, off-topic
+ones 0 to 20.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +35,16 @@ class Ask:
 
     limit: int = 10
     scope: Scope = field(default_factory=Scope)
+    min_score: float = 0.0
+    without: frozenset[str] = frozenset()
+    """Names of runs to leave out."""
     snippet: int = snippets.DEFAULT_LENGTH
     """Longest snippet in characters."""
     full: int = 0
     """Bytes of the largest note that a hit carries whole; 0 for none."""
 
 
-def by_words(store: Reader, text: str, ask: Ask, now: datetime.datetime) -> Answer:
+def by_words(store: Reader, text: str, ask: Ask, models: Models, now: datetime.datetime) -> Answer:
     """Search by words alone: the BM25 of a note's best chunk plus that of the whole note.
 
     A score is `sum / (sum + 24)`.
@@ -55,174 +53,131 @@ def by_words(store: Reader, text: str, ask: Ask, now: datetime.datetime) -> Answ
         UsageError: the question holds nothing to look for.
     """
     analyzer = Analyzer(store.languages)
-    query = parse(text, analyzer)
-    runs = retrieval.runs(store, query, ask.scope)
-    summed = fusion.summed([retrieval.by_note(run) for run in runs.values()])
-    scored = [(pid, score / (score + _HALF_SCORE)) for pid, score in summed.items()]
-    cite = _Citer(store, analyzer, query, runs, ask)
-    return Answer(text, "search", _rfc3339(now), (), cite.hits(scored[: ask.limit]), _terms(query))
+    asked = retrieval.understand(store, text, analyzer)
+    runs = _kept(retrieval.by_words(store, asked, ask.scope), ask)
+    scores = {pid: _certainty(score) for pid, score in _summed(runs).items()}
+    ranking = citing.Ranking(scores, runs, {}, {})
+    return _answer("search", store, text, analyzer, asked, ask, ranking, (), now)
 
 
-def hybrid(store: Reader, text: str, ask: Ask, now: datetime.datetime) -> Answer:
+def by_meaning(
+    store: Reader, text: str, ask: Ask, models: Models, now: datetime.datetime
+) -> Answer:
+    """Search by the vectors of chunks alone.
+
+    A score is the cosine on the embedder's own scale: 0 unrelated, 1 surely related.
+
+    Raises:
+        UsageError: the question holds nothing to look for.
+        ModelMissing: there is no embedder, or nothing is embedded for it.
+    """
+    analyzer = Analyzer(store.languages)
+    asked = retrieval.understand(store, text, analyzer)
+    run, remarks = _dense(store, asked, ask, models)
+    if run is None or models.embedder is None:
+        raise ModelMissing(remarks[0].removeprefix("dense: "))
+    low, high = models.embedder.scale
+    scores = {
+        pid: min(max((score - low) / (high - low), 0.0), 1.0)
+        for pid, score in retrieval.dense_notes(run).items()
+    }
+    ranking = citing.Ranking(scores, {"dense": run}, {}, {})
+    return _answer("vsearch", store, text, analyzer, asked, ask, ranking, remarks, now)
+
+
+def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.datetime) -> Answer:
     """The whole pipeline; stages that lack their model are named in `skipped`.
 
-    A score is the fused one, from 0 to 1; 1 is rank 1 in every run.
+    Words, meaning and titles are fused by reciprocal rank. Words and titles weigh as much as the
+    index knows of the question's words, so that a question in another language than the notes is
+    left to meaning. The fused score, 1 for rank 1 everywhere, is multiplied by the certainty that
+    there is an answer at all, taken from the best scores of words and meaning.
 
     Raises:
         UsageError: the question holds nothing to look for.
     """
     analyzer = Analyzer(store.languages)
-    query = parse(text, analyzer)
-    runs = retrieval.runs(store, query, ask.scope)
-    fused = fusion.rrf({name: list(retrieval.by_note(run)) for name, run in runs.items()}, {})
-    cite = _Citer(store, analyzer, query, runs, ask)
-    hits = cite.hits(list(fused.items())[: ask.limit])
-    return Answer(text, "query", _rfc3339(now), _SKIPPED, hits, _terms(query))
+    asked = retrieval.understand(store, text, analyzer)
+    worded = _kept(retrieval.by_words(store, asked, ask.scope), ask)
+    titled = _kept({"title": retrieval.by_title(store, asked, ask.scope, analyzer)}, ask)
+    dense, remarks = _dense(store, asked, ask, models)
+    meant = {"dense": dense} if dense is not None else {}
+
+    fused_runs = {
+        "words": _summed(worded),
+        **{name: retrieval.notes_of(run) for name, run in titled.items()},
+        **{name: retrieval.dense_notes(run) for name, run in meant.items()},
+    }
+    weights = {"words": asked.coverage, "title": TITLE_WEIGHT * asked.coverage, "dense": 1.0}
+    if not meant:
+        weights = {"words": 1.0, "title": TITLE_WEIGHT}
+    sure = _sure(fused_runs, models)
+    fused = fusion.rrf({name: list(run) for name, run in fused_runs.items()}, weights)
+    scores = {pid: sure * score for pid, score in fused.items()}
+    ranking = citing.Ranking(scores, {**worded, **titled, **meant}, fused_runs, weights)
+    skipped = (*remarks, *models.missing)
+    return _answer("query", store, text, analyzer, asked, ask, ranking, skipped, now)
 
 
-_SKIPPED = (
-    "expand: no expansion model in this version",
-    "dense: no embedding model in this version",
-    "rerank: no reranking model in this version",
-)
-
-
-def _terms(query: Query) -> frozenset[str]:
-    groups = [word.terms for word in query.words] + [phrase.terms for phrase in query.phrases]
-    return frozenset(itertools.chain.from_iterable(groups))
-
-
-class _Citer:
-    """Turns ranked notes into hits: toc, places, snippets, provenance."""
-
-    def __init__(
-        self, store: Reader, analyzer: Analyzer, query: Query, runs: Mapping[str, Run], ask: Ask
-    ) -> None:
-        self._store = store
-        self._analyzer = analyzer
-        self._runs = runs
-        self._ask = ask
-        self._terms = _terms(query)
-        self._note_ranks = {
-            name: {pid: rank for rank, pid in enumerate(retrieval.by_note(run), start=1)}
-            for name, run in runs.items()
-        }
-
-    def hits(self, ranked: Sequence[tuple[int, float]]) -> tuple[Hit, ...]:
-        """The notes with everything that is shown of them, in the same order."""
-        pids = [pid for pid, _ in ranked]
-        notes = self._store.notes(pids)
-        places = self._places(pids)
-        return tuple(
-            self._hit(notes[pid], score, places[pid])
-            for pid, score in ranked
-            if pid in notes and pid in places
-        )
-
-    def _places(self, pids: Sequence[int]) -> dict[int, list[tuple[StoredChunk, int | None]]]:
-        """The chunks to show of each note with their ranks; its first one when none was found."""
-        ranked: dict[int, list[tuple[int, int]]] = {pid: [] for pid in pids}
-        for rank, candidate in enumerate(self._runs["bm25"], start=1):
-            if candidate.pid in ranked:
-                ranked[candidate.pid].append((candidate.id, rank))
-        stored = self._store.chunks(id_ for found in ranked.values() for id_, _ in found)
-        places: dict[int, list[tuple[StoredChunk, int | None]]] = {}
-        for pid, found in ranked.items():
-            sections: set[int | None] = set()
-            places[pid] = []
-            for id_, rank in found:
-                section = stored[id_].chunk.section
-                if section not in sections and len(sections) < MATCHES:
-                    sections.add(section)
-                    places[pid].append((stored[id_], rank))
-        bare = self._store.first_chunks(pid for pid, found in places.items() if not found)
-        return places | {pid: [(chunk, None)] for pid, chunk in bare.items()}
-
-    def _hit(
-        self, note: StoredNote, score: float, places: Sequence[tuple[StoredChunk, int | None]]
-    ) -> Hit:
-        toc = self._store.toc(note.pid)
-        best = places[0][1] or 1
-        matches = tuple(
-            self._match(note, toc, stored, rank, score * (best + 1) / ((rank or best) + 1))
-            for stored, rank in places
-        )
-        file = Path(note.root, note.file)
-        stale = _stale(file, note)
-        source = _source(note, file, matches[0].anchor, current=stale is None)
-        return Hit(
-            note.pid, note.collection, note.path, str(file), note.title, score, toc, matches,
-            source, stale, _body(file, self._ask.full),
-        )  # fmt: skip
-
-    def _match(
-        self,
-        note: StoredNote,
-        toc: Sequence[Section],
-        stored: StoredChunk,
-        rank: int | None,
-        score: float,
-    ) -> Match:
-        chunk = stored.chunk
-        section = toc[chunk.section] if chunk.section is not None else None
-        path = section.path if section else ()
-        shown = snippets.snippet(chunk.text, self._terms, self._analyzer, self._ask.snippet)
-        evidence: dict[str, float] = {"bm25": rank} if rank else {}
-        for name, ranks in self._note_ranks.items():
-            if name != "bm25" and note.pid in ranks:
-                evidence[name] = ranks[note.pid]
-        return Match(
-            toc_path=path,
-            anchor=section.anchor if section else "",
-            breadcrumb=breadcrumb(note.title, path),
-            line=chunk.first_line,
-            last_line=chunk.last_line,
-            snippet_line=min(chunk.first_line + shown.offset, chunk.last_line),
-            snippet=shown.text,
-            text=chunk.text,
-            score=score,
-            evidence=evidence,
-        )
-
-
-def _stale(file: Path, note: StoredNote) -> str | None:
-    try:
-        state = os.stat(file)  # noqa: PTH116 — half the time of Path.stat
-    except OSError:
-        return "the file is gone"
-    if (state.st_mtime_ns, state.st_size) != (note.state.mtime_ns, note.state.size):
-        return "the file has changed since it was indexed"
-    return None
-
-
-def _body(file: Path, max_bytes: int) -> str | None:
-    """The whole note as it is on disk; None when it is not wanted or cannot be read any more."""
-    from qmd_py import files
-
-    try:
-        return files.read(file, max_bytes).text if max_bytes else None
-    except FileUnreadable:
-        return None
-
-
-def _source(note: StoredNote, file: Path, anchor: str, *, current: bool) -> Source:
-    stated = _text(note.metadata.get("revision") or note.metadata.get("version"))
-    access = note.metadata.get("access") or note.metadata.get("labels") or []
-    fragment = f"#{quote(anchor)}" if anchor else ""
-    return Source(
-        record_id=f"{note.collection}/{note.pid}/{anchor}",
-        revision=stated or (f"sha256:{note.state.digest}" if current else None),
-        uri=f"file://{quote(str(file))}{fragment}",
-        published_at=_text(note.metadata.get("published") or note.metadata.get("date")),
-        indexed_at=note.indexed_at,
-        expires_at=_text(note.metadata.get("expires") or note.metadata.get("review_by")),
-        access=tuple(map(str, access)) if isinstance(access, list) else (str(access),),
+def _answer(
+    mode: str,
+    store: Reader,
+    text: str,
+    analyzer: Analyzer,
+    asked: Asked,
+    ask: Ask,
+    ranking: citing.Ranking,
+    skipped: tuple[str, ...],
+    now: datetime.datetime,
+) -> Answer:
+    enough = [(pid, s) for pid, s in ranking.scores.items() if s >= ask.min_score]
+    style = citing.Style(ask.snippet, ask.full)
+    shown = enough[: ask.limit]
+    places = retrieval.places(store, asked, [pid for pid, _ in shown])
+    hits = citing.cite(store, analyzer, asked.terms, replace(ranking, places=places), shown, style)
+    return Answer(
+        query=text,
+        mode=mode,
+        retrieved_at=citing.rfc3339(now),
+        skipped=skipped,
+        hits=hits,
+        terms=asked.terms,
+        respelled=asked.respelled,
+        cut=len(ranking.scores) - len(enough),
     )
 
 
-def _text(value: MetadataValue) -> str | None:
-    return None if value is None or isinstance(value, list | dict) else str(value)
+def _kept(runs: Mapping[str, Run], ask: Ask) -> dict[str, Run]:
+    return {name: run for name, run in runs.items() if name not in ask.without}
 
 
-def _rfc3339(moment: datetime.datetime) -> str:
-    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _summed(runs: Mapping[str, Run]) -> dict[int, float]:
+    """BM25 scores are of one scale, so those of a note's best chunk and of the note add up."""
+    return fusion.summed([retrieval.notes_of(run) for run in runs.values()])
+
+
+def _dense(
+    store: Reader, asked: Asked, ask: Ask, models: Models
+) -> tuple[Run | None, tuple[str, ...]]:
+    """The dense run, or None, and what the reader should know about it."""
+    if models.embedder is None or "dense" in ask.without:
+        return None, ()
+    space, remark = retrieval.space_for(store, models.embedder)
+    remarks = (remark,) if remark else ()
+    if space is None:
+        return None, remarks
+    return retrieval.by_meaning(store, space, asked, ask.scope, models.embedder), remarks
+
+
+def _sure(fused_runs: Mapping[str, Mapping[int, float]], models: Models) -> float:
+    """How certain it is that there is an answer: words or meaning may say so, or both a little."""
+    words = _certainty(max(fused_runs["words"].values(), default=0.0))
+    meaning = 0.0
+    if models.embedder and (dense := fused_runs.get("dense")):
+        low, high = models.embedder.scale
+        meaning = min(max((max(dense.values()) - low) / (high - low), 0.0), 1.0)
+    return 1 - (1 - words) * (1 - meaning)
+
+
+def _certainty(score: float) -> float:
+    return score / (score + _HALF_SCORE)

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -15,12 +16,12 @@ from qmd_py.records import Section, SectionText, StoredNote
 from qmd_py.store.reader import Reader
 
 _SHOWN = 5  # headings named in an error
-_ORDINAL = re.compile(r"^[\d.)\s]+(?=\S)")
+_ORDINAL = re.compile(r"^(?:\d{1,3} )+(?=[^\W\d])")  # longer ones are years, which tell apart
 _LETTERS = re.compile(r"[^\w+#]+")
 
 
 def find_note(store: Reader, reference: str) -> StoredNote:
-    """The note of a pid, of `path`, or of `collection/path`.
+    """The note of a pid, of `path`, of `collection/path`, or of a file as search prints it.
 
     Raises:
         NotFound: there is none.
@@ -31,7 +32,8 @@ def find_note(store: Reader, reference: str) -> StoredNote:
         if note := store.notes([pid]).get(pid):
             return note
         raise NotFound(f"no note with pid {pid}: search again, or see 'qmd ls'")
-    found = store.notes_at(reference.removeprefix("qmd://"))
+    path = reference.removeprefix("qmd://")
+    found = store.notes_at(path) or store.notes_in(os.path.realpath(path))
     if len(found) > 1:
         names = ", ".join(f"{note.collection}/{note.path} (pid {note.pid})" for note in found)
         raise Ambiguous(f"'{reference}' could be {names}: name one of them")
@@ -56,7 +58,7 @@ def section(store: Reader, reference: str, path: Sequence[str], max_bytes: int) 
     """
     note = find_note(store, reference)
     document = live(note, max_bytes)
-    spot = resolve(document, path) if any(path) else None
+    spot = None if _is_whole(path) else resolve(document, path)
     text = document.text(spot) if spot else "\n".join(document.lines.lines)
     whole = "\n".join(document.lines.lines)
     place = spot.section if spot else _whole(document)
@@ -131,6 +133,11 @@ def tokens(text: str) -> int:
 _Fits = Callable[[Section, Sequence[str]], bool]
 
 
+def _is_whole(path: Sequence[str]) -> bool:
+    """Whether no heading is named: no path, an empty word, or the `[]` of a note without headings."""
+    return not any(path) or [word.replace(" ", "") for word in path] == ["[]"]
+
+
 def _split(document: Document, path: Sequence[str]) -> tuple[list[str], bool]:
     """The headings named by a path, and whether it is in a form that people type."""
     words = [unicodedata.normalize("NFC", word) for word in path]
@@ -157,25 +164,35 @@ def _same(section: Section, wanted: Sequence[str]) -> bool:
 
 
 def _alike(section: Section, wanted: Sequence[str]) -> bool:
-    return list(map(_plain, section.path)) == list(map(_plain, wanted))
+    return len(section.path) == len(wanted) and _ends_alike(section, wanted)
 
 
 def _ends_alike(section: Section, wanted: Sequence[str]) -> bool:
-    return list(map(_plain, section.path[-len(wanted) :])) == list(map(_plain, wanted))
+    if len(section.path) < len(wanted):
+        return False
+    pairs = zip(section.path[-len(wanted) :], wanted, strict=True)
+    return all(_plain(word) in _spellings(heading) for heading, word in pairs)
 
 
 def _begins_alike(section: Section, wanted: Sequence[str]) -> bool:
     if len(section.path) < len(wanted):
         return False
     pairs = zip(section.path[-len(wanted) :], wanted, strict=True)
-    return all(_plain(heading).startswith(_plain(word)) and _plain(word) for heading, word in pairs)
+    return all(
+        word and any(spelling.startswith(_plain(word)) for spelling in _spellings(heading))
+        for heading, word in pairs
+    )
+
+
+def _spellings(heading: str) -> tuple[str, str]:
+    """The heading's letters, and the same without its number, which people leave out."""
+    return _plain(heading), _ORDINAL.sub("", _plain(heading))
 
 
 def _plain(heading: str) -> str:
     """The heading's letters: what stays the same when someone types it from memory."""
     text = unicodedata.normalize("NFKC", plain_heading(heading)).casefold().replace("ё", "е")
-    letters = _LETTERS.sub(" ", text).strip()
-    return _ORDINAL.sub("", letters) or letters or heading.strip()
+    return _LETTERS.sub(" ", text).strip() or heading.strip()
 
 
 def _nearest(document: Document, wanted: Sequence[str]) -> str:

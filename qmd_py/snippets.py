@@ -10,15 +10,17 @@ DEFAULT_LENGTH = 240  # characters; about three lines of a terminal
 
 _REPLACEMENTS = (
     (re.compile(r"%%.*?%%|<!--.*?-->", re.DOTALL), ""),
+    (re.compile(r"!\[\[([^\[\]|]+)\|\d+(?:x\d+)?\]\]"), r"\1"),  # a picture and its size
     (re.compile(r"!?\[\[[^\[\]|]+\|([^\[\]]+)\]\]"), r"\1"),
     (re.compile(r"!?\[\[([^\[\]|]+)\]\]"), r"\1"),
     (re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)?(?:\s+\"[^\"]*\")?\)"), r"\1"),
-    (re.compile(r"^([>\s]*)\[!([\w-]+)\][+-]?[ \t]*(?=\S)", re.MULTILINE), r"\1"),
+    (re.compile(r"^([>\s]*)\[!([\w-]+)\][+-]?+[ \t]*(?=\S)", re.MULTILINE), r"\1"),
     (re.compile(r"^([>\s]*)\[!([\w-]+)\][+-]?[ \t]*$", re.MULTILINE), r"\1\2"),
     (re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE), ""),
     (re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE), ""),
     (re.compile(r"^[ \t]*#{1,6}[ \t]+", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*\|?(?:[ \t]*:?-{3,}:?[ \t]*\|?)+[ \t]*$", re.MULTILINE), ""),
+    (re.compile(r"^[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*$", re.MULTILINE), ""),
+    (re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE), ""),
     (re.compile(r"(\*\*|__|==|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
     (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])"), r"\1"),
     (re.compile(r"(`+)([^`\n]+)\1"), r"\2"),

@@ -20,25 +20,26 @@ from qmd_py.stopwords import stop_words
 VERSION = 1
 """Raised whenever the terms of some text change, so that an older index is made anew."""
 
-# Letters and digits, and the signs that belong to a letter: accents, vowel signs, tone marks.
-_LETTER = (
-    r"\w\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+# The signs that belong to the letter before them: accents, vowel signs, tone marks.
+_MARK = (
+    r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0f71-\u0f84"
     r"\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
 )
+_LETTER = rf"\w{_MARK}"
 _JOINER = r"\-._/:@'’ʼ+#\\&=?~%"
 _RUN = re.compile(rf"[{_LETTER}]+(?:[{_JOINER}]+[{_LETTER}]+)*(?:\+\+|#)?|[§¶†‡©®™←-⇿∀-⋿$€£¥₽№]")
 _PART = re.compile(
     r"[^\W_](?:\+\+|#)(?![^\W_])|" rf"(?:(?!_)[{_LETTER}])+(?:['’ʼ](?!_)[{_LETTER}]+)*"
 )
-_UPPER = "A-ZА-ЯЁ"
-_LOWER = rf"[^\W\d_{_UPPER}]"
-_HUMP = re.compile(rf"[{_UPPER}]?{_LOWER}+|[{_UPPER}]+(?!{_LOWER})|\d+")
 # Scripts written without spaces, and Hangul, whose particles cling to the word.
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_UPPER = "A-ZА-ЯЁ"
+_LOWER = rf"(?:[^\W\d_{_UPPER}{_UNSPACED}]|(?![{_UNSPACED}])[{_MARK}])"
+_HUMP = re.compile(rf"[{_UPPER}]?{_LOWER}+|[{_UPPER}]+(?!{_LOWER})|\d+")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
 _LONGEST_IDENTIFIER = 64  # longer ones are addresses and hashes: nobody types them in full
@@ -79,17 +80,22 @@ class Span:
 
 
 def fold(word: str) -> str:
-    """The word in NFKC, case-folded, without accents on Latin letters, `ё` as `е`."""
+    """The word in NFKC, case-folded, without accents on Latin letters, `ё` as `е`.
+
+    Stress marks go too, whatever the script (`за́мок`): they help to read, not to tell apart.
+    """
     if word.isascii():
         return word.lower()
     folded = unicodedata.normalize("NFKC", word).casefold().translate(_APOSTROPHES)
-    return "".join(map(_base, unicodedata.normalize("NFC", folded)))
+    return "".join(map(_base, unicodedata.normalize("NFC", folded))) or folded
 
 
 def _base(character: str) -> str:
     """The letter without its accent, where readers take both for the same letter."""
-    if character < "\u00c0" or character == "й":
+    if character < "\u00c0":
         return character
+    if "\u0300" <= character <= "\u036f":
+        return ""  # no letter of its own came of the mark, so it is an ornament
     if character == "ё":
         return "е"
     decomposed = unicodedata.normalize("NFD", character)
@@ -139,9 +145,14 @@ class Analyzer:
                     found[fold(part)] = None
         return list(found)
 
-    def opening(self, typed: str) -> str:
-        """The beginning of a term, for a typed word whose end is open: `sp_New*` → `sp_new`."""
-        return fold(_RUN.findall(_normal(typed))[-1])
+    def opening(self, typed: str) -> tuple[str, str]:
+        """The beginning of a term that a typed word with an open end is, after what precedes it.
+
+        `sp_New*` gives nothing and `sp_new`, `(foo,bar*` gives `(foo,` and `bar`.
+        """
+        normal = _normal(typed)
+        last = list(_RUN.finditer(normal))[-1]
+        return normal[: last.start()], fold(last[0])
 
     def spans(self, text: str) -> Iterator[Span]:
         """Every word of the text with its place and terms; for marking words."""

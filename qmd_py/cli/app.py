@@ -1,9 +1,10 @@
 """The one place where every command ends: words on stderr and an exit status."""
 
+import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from qmd_py import config
 from qmd_py.config import Config
-from qmd_py.errors import QmdError
+from qmd_py.errors import QmdError, UsageError
 from qmd_py.render import styled
 from qmd_py.render.styled import Line
 
@@ -54,7 +55,8 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 — Typer's own signature
         """Find the command, or name the nearest."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise typer.BadParameter(_unknown(args[0], self.list_commands(ctx)), ctx=ctx)
+            near = _nearest(args[0], self.list_commands(ctx))
+            raise UsageError(f"no command '{args[0]}'{near}: see '{ctx.command_path} --help'")
         return super().resolve_command(ctx, args)
 
 
@@ -89,7 +91,9 @@ def _words_last(args: Sequence[str], options: dict[str, bool]) -> list[str]:
             words.append(arg)
             continue
         ours.append(arg)
-        if options.get(arg) and rest:
+        if options.get(arg):
+            if not rest:
+                return ours  # nothing may follow, or it would pass for the missing value
             ours.append(rest.pop(0))
     return [*ours, "--", *words]
 
@@ -142,20 +146,19 @@ def _fail(message: str) -> Status:
 
 def _usage(error: typer.TyperException) -> Status:
     context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError" and context:
-        emit(context.get_help() + "\n")
-        return Status.ERROR
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return Status.ERROR  # the help has been printed
     message = error.format_message().rstrip(".").strip()
     message = message[:1].lower() + message[1:]
     command = context.command_path if context else "qmd"
     return _fail(f"{message}: see '{command} --help'")
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _nearest(name: str, known: Sequence[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, known, 1)
-    return f"no command '{name}'" + (f" (did you mean '{near[0]}'?)" if near else "")
+    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def _reader_left() -> Status:
@@ -169,6 +172,7 @@ IndexOption = Annotated[
 ]
 
 app = typer.Typer(
+    name="qmd",
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -182,3 +186,29 @@ def configured(index: Path | None) -> Config:
 
 
 Progress = Callable[[int, int], None]
+
+
+@contextlib.contextmanager
+def bar(name: str) -> Iterator[Progress]:
+    """A bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _all: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(name, total=None)
+        yield lambda done, all_: shown.update(task, completed=done, total=all_)

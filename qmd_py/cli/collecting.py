@@ -1,18 +1,28 @@
 """`qmd index`, `status` and `collection …`: what is indexed."""
 
-import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qmd_py.cli.app import IndexOption, Progress, Status, configured, emit, notice, show
+from qmd_py.cli.app import (
+    Commands,
+    IndexOption,
+    Status,
+    bar,
+    configured,
+    emit,
+    notice,
+    show,
+)
+from qmd_py.cli.embedding import run as run_embedding
+from qmd_py.cli.loading import models
 from qmd_py.cli.searching import check_collections
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
-from qmd_py.records import Collection, IndexReport
+from qmd_py.records import Collection
 from qmd_py.render import machine, people
 from qmd_py.store.reader import Reader
 
@@ -20,9 +30,17 @@ if TYPE_CHECKING:
     from qmd_py.store.writer import Writer
 
 collection = typer.Typer(
-    no_args_is_help=True, help="The folders that are indexed.", rich_markup_mode="rich"
+    cls=Commands,
+    no_args_is_help=True,
+    help="The folders that are indexed.",
+    rich_markup_mode="rich",
 )
 
+_NONE_YET = "no collections yet: name a folder, as in 'qmd index DIR'"
+
+NoEmbed = Annotated[
+    bool, typer.Option("--no-embed", help="Words only; 'qmd embed' does the rest later.")
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR")]
@@ -40,9 +58,10 @@ def index(
     prune: Annotated[
         bool, typer.Option("--prune", help="Drop the notes of folders that are gone or empty.")
     ] = False,
+    no_embed: NoEmbed = False,
     index: IndexOption = None,
 ) -> None:
-    """Bring the index up to date with the folders.
+    """Bring the index up to date with the folders: words first, then vectors.
 
     qmd index ~/notes
 
@@ -54,16 +73,24 @@ def index(
     config = configured(index)
     if folder and collections:
         raise UsageError("a folder and --collection together: choose one")
+    if not config.index.is_file():
+        # before the index is made, so that a wrong command leaves no trace
+        if folder is None:
+            raise UsageError(_NONE_YET)
+        indexing.checked_folder(folder)
     with Writer.open(config.index) as store:
         check_collections(store, collections or ())
         if folder:
-            known = indexing.collection_of(store, folder)
-            chosen = [known or indexing.add_collection(store, folder, None, (), ())]
+            chosen = [indexing.collection_for(store, folder)]
         else:
             chosen = [c for c in store.collections() if not collections or c.name in collections]
         if not chosen:
-            raise UsageError("no collections yet: name a folder, as in 'qmd index DIR'")
-        _run(store, chosen, config, prune)
+            raise UsageError(_NONE_YET)
+        problems = _run(store, chosen, config, prune)
+        if not no_embed:
+            _embed(store)
+    if problems:
+        raise typer.Exit(Status.ERROR)
 
 
 @collection.command("add")
@@ -80,6 +107,7 @@ def add(
         list[str] | None,
         typer.Option("--ignore", metavar="PATTERN", help="What to leave out; repeatable."),
     ] = None,
+    no_embed: NoEmbed = False,
     index: IndexOption = None,
 ) -> None:
     """Register a folder of notes and index it.
@@ -92,14 +120,16 @@ def add(
     from qmd_py.store.writer import Writer
 
     config = configured(index)
-    if not folder.expanduser().is_dir():
-        # before the index is opened, so that a wrong path leaves no trace
-        raise UsageError(
-            f"{folder.expanduser().absolute()} is not a folder: name a folder of notes"
-        )
+    indexing.checked_folder(
+        folder
+    )  # before the index is made, so that a wrong path leaves no trace
     with Writer.open(config.index) as store:
         added = indexing.add_collection(store, folder, name, globs or (), ignores or ())
-        _run(store, [added], config, prune=False)
+        problems = _run(store, [added], config, prune=False)
+        if not no_embed:
+            _embed(store)
+    if problems:
+        raise typer.Exit(Status.ERROR)
 
 
 @collection.command("list")
@@ -171,49 +201,34 @@ def status(as_json: Json = False, index: IndexOption = None) -> None:
         show(people.status_lines(found))
 
 
-def _run(store: "Writer", chosen: Sequence[Collection], config: Config, prune: bool) -> None:
-    """Update collections, and tell what was done and what could not be."""
+def _run(
+    store: "Writer", chosen: Sequence[Collection], config: Config, prune: bool
+) -> Sequence[str]:
+    """Update collections, and tell what was done and what could not be; gives the problems."""
     from qmd_py import indexing
 
-    reports: list[IndexReport] = []
+    problems: list[str] = []
     for found in chosen:
-        with _progress(found.name) as progress:
-            reports.append(
-                indexing.update(store, found, config.settings, prune=prune, progress=progress)
-            )
-        emit(people.report_line(reports[-1]) + "\n")
-        for problem in reports[-1].problems:
+        with bar(found.name) as progress:
+            report = indexing.update(store, found, config.settings, prune=prune, progress=progress)
+        emit(people.report_line(report) + "\n")
+        for problem in report.problems:
             notice(problem)
-    if any(report.problems for report in reports):
-        raise typer.Exit(Status.ERROR)
+        problems += report.problems
+    return problems
+
+
+def _embed(store: "Writer") -> None:
+    """Embed what is pending, where there is an embedder."""
+    from qmd_py import embedding
+
+    found = models()
+    if found.embedder is None:
+        notice(f"skipped {found.missing[0]}")
+    elif embedding.waiting(store, found.embedder):
+        run_embedding(store, found.embedder)
 
 
 def _named(store: Reader, name: str) -> Collection:
     check_collections(store, [name])
     return next(found for found in store.collections() if found.name == name)
-
-
-@contextlib.contextmanager
-def _progress(name: str) -> Iterator[Progress]:
-    """A bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _all: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, all_: bar.update(task, completed=done, total=all_)

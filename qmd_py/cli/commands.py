@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import qmd_py
-from qmd_py.cli import collecting, reading, searching
+from qmd_py.cli import collecting, embedding, reading, searching
 from qmd_py.cli.app import WordsCommand, app, emit
 
 __all__ = ["app"]
@@ -15,6 +15,12 @@ _SEARCH = """Search by words: BM25 over sections, with word stems of the notes' 
     qmd search worker pool
 
     qmd search '"rate limit"' -draft --json
+"""
+_VSEARCH = """Search by meaning alone: the vectors of sections.
+
+    qmd vsearch how to keep two goroutines from writing at once
+
+    qmd vsearch "хлеб не поднимается" -n 3
 """
 _QUERY = """Search with everything there is, fused into one list.
 
@@ -46,6 +52,8 @@ def root(
 app.command("index")(collecting.index)
 app.command("search", cls=WordsCommand, help=_SEARCH)(searching.searcher("search"))
 app.command("query", cls=WordsCommand, help=_QUERY)(searching.searcher("query"))
+app.command("vsearch", cls=WordsCommand, help=_VSEARCH)(searching.searcher("vsearch"))
+app.command("embed")(embedding.embed)
 app.command("section", cls=WordsCommand)(reading.section)
 app.command("toc")(reading.toc)
 app.command("get")(reading.get)

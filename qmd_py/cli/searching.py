@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, show
+from qmd_py.cli.loading import models
 from qmd_py.errors import NotFound, UsageError
+from qmd_py.models import Models
 from qmd_py.records import Answer, Scope
 from qmd_py.render import machine, people
-from qmd_py.search import Ask, by_words, hybrid
+from qmd_py.search import RUNS, Ask, by_meaning, by_words, hybrid
 from qmd_py.snippets import DEFAULT_LENGTH
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
@@ -46,10 +48,24 @@ Nul = Annotated[
 NoToc = Annotated[bool, typer.Option("--no-toc", help="Leave the tables of contents out of JSON.")]
 Full = Annotated[bool, typer.Option("--full", help="Show whole notes.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Show the rank in each run.")]
+MinScore = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Leave out notes below this score: 0 nothing in common, 1 beyond doubt.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without", metavar="RUN", help="Leave out a run: bm25, note, near, title, dense."
+    ),
+]
 Snippet = Annotated[int, typer.Option("--snippet", min=20, help="Longest snippet, in characters.")]
 
 
-Pipeline = Callable[[Reader, str, Ask, datetime.datetime], Answer]
+Pipeline = Callable[[Reader, str, Ask, Models, datetime.datetime], Answer]
 
 
 def searcher(mode: str) -> Callable[..., None]:
@@ -68,6 +84,8 @@ def searcher(mode: str) -> Callable[..., None]:
         no_toc: NoToc = False,
         full: Full = False,
         explain: Explain = False,
+        min_score: MinScore = 0.0,
+        without: Without = None,
         snippet: Snippet = DEFAULT_LENGTH,
         index: IndexOption = None,
     ) -> None:
@@ -75,12 +93,20 @@ def searcher(mode: str) -> Callable[..., None]:
         form = _format(wanted)
         config = configured(index)
         scope = Scope(tuple(collections or ()), tuple(paths or ()))
-        ask = Ask(limit, scope, snippet, config.settings.max_bytes if full else 0)
+        ask = Ask(
+            limit=limit,
+            scope=scope,
+            min_score=min_score,
+            without=_known_runs(without or ()),
+            snippet=snippet,
+            full=config.settings.max_bytes if full else 0,
+        )
+        text = question(words)
         with Reader.open(config.index) as store:
             check_collections(store, scope.collections)
-            answer = PIPELINES[mode](
-                store, question(words), ask, datetime.datetime.now(datetime.UTC)
-            )
+            available = Models() if mode == "search" else models()
+            now = datetime.datetime.now(datetime.UTC)
+            answer = PIPELINES[mode](store, text, ask, available, now)
             analyzer = Analyzer(store.languages)
         if form:
             emit(_FORMATS[form](answer, not no_toc, "\0" if null else "\n"))
@@ -99,10 +125,15 @@ def question(words: list[str] | None) -> str:
     Raises:
         UsageError: there are none.
     """
-    text = sys.stdin.read() if words == ["-"] else " ".join(words or [])
+    text = _piped() if words == ["-"] else " ".join(words or [])
     if not text.strip():
         raise UsageError("no question: type some words, or - to read them from stdin")
-    return text.strip()
+    # what is not UTF-8 cannot be in the index, and the answer has to be UTF-8
+    return text.strip().encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _piped() -> str:
+    return sys.stdin.buffer.read().decode(errors="replace")
 
 
 def check_collections(store: Reader, names: Sequence[str]) -> None:
@@ -121,7 +152,11 @@ def check_collections(store: Reader, names: Sequence[str]) -> None:
             raise NotFound(f"no collection '{name}': {hint}")
 
 
-PIPELINES: Mapping[str, Pipeline] = {"search": by_words, "query": hybrid}
+PIPELINES: Mapping[str, Pipeline] = {
+    "search": by_words,
+    "vsearch": by_meaning,
+    "query": hybrid,
+}
 
 _FORMATS: Mapping[str, Callable[[Answer, bool, str], str]] = {
     "json": lambda answer, toc, _: machine.answer_json(answer, toc=toc),
@@ -129,6 +164,13 @@ _FORMATS: Mapping[str, Callable[[Answer, bool, str], str]] = {
     "md": lambda answer, _toc, _: machine.answer_markdown(answer),
     "files": lambda answer, _toc, separator: machine.answer_files(answer, separator),
 }
+
+
+def _known_runs(names: Sequence[str]) -> frozenset[str]:
+    for name in names:
+        if name not in RUNS:
+            raise UsageError(f"no run '{name}': there are {', '.join(RUNS)}")
+    return frozenset(names)
 
 
 def _format(wanted: Mapping[str, bool]) -> str:
@@ -150,6 +192,8 @@ def _remark(answer: Answer) -> None:
         first = stale[0]
         more = f" ({len(stale)} such notes)" if len(stale) > 1 else ""
         notice(f"{first.collection}/{first.path}: {first.stale}{more}: run 'qmd index'")
+    if answer.cut:
+        notice(f"{answer.cut} notes scored below --min-score and were left out")
     if not answer.hits and sys.stderr.isatty():
         notice("nothing found: try fewer or other words")
     if sys.stderr.isatty():

@@ -15,7 +15,8 @@ from qmd_py.markdown.lines import Lines
 from qmd_py.markdown.plain import plain_heading
 from qmd_py.markdown.tree import Heading, Spot, grow
 
-_FULL_LINE_COMMENTS = re.compile(r"\s*(?:<!--.*?-->|%%.*?%%)\s*", re.DOTALL)
+# possessive: it looks at every character once, however the text goes on
+_NO_TEXT = re.compile(r"(?:\s++|<!--.*?-->|%%.*?%%)*+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def _leading(headings: Sequence[Heading], lines: Lines, front: FrontMatter) -> H
     if len(level_one) != 1 or level_one[0] is not headings[0] or not headings[0].title:
         return None
     before = lines.text(front.lines, headings[0].line)
-    return None if _FULL_LINE_COMMENTS.sub("", before).strip() else headings[0]
+    return headings[0] if _NO_TEXT.fullmatch(before) else None
 
 
 def _blocks(tokens: Sequence[Token]) -> tuple[Block, ...]:

@@ -6,13 +6,24 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import yaml
 
+from qmd_py.markdown.plain import one_line
 from qmd_py.records import MetadataValue
 
-_LARGEST = 64_000  # characters; YAML aliases can blow up what is larger
+_LARGEST = 64_000  # characters; nobody writes that much by hand, and YAML is slow to read
 _DEEPEST = 20
+_YAML = "tag:yaml.org,2002:"
+_RESOLVED = {f"{_YAML}null", f"{_YAML}timestamp"}
+_HASH_TAGS = re.compile(r"^(tags?:[ \t]+)(#[^\s#].*)$(?!\n(?:[ \t]|-))", re.MULTILINE)
+"""`tags: #a, b`, which is a comment to YAML but not to its writer."""
+# what the constructors of PyYAML let through for values that are not of the type they claim
+_YAML_ERRORS = (
+    yaml.YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +40,8 @@ class FrontMatter:
     def title(self) -> str | None:
         """The title it gives, if any."""
         value = self.metadata.get("title")
-        text = "" if isinstance(value, list | dict) or value is None else str(value).strip()
-        return " ".join(text.split()) or None
+        text = "" if isinstance(value, list | dict) or value is None else str(value)
+        return one_line(text) or None
 
     @property
     def description(self) -> str:
@@ -64,24 +75,68 @@ def _load(text: str, lines: int) -> FrontMatter:
     if len(text) > _LARGEST:
         return FrontMatter(lines, problem=f"front matter of {len(text)} characters is not read")
     try:
-        loaded = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
+        _refuse_aliases(text)
+        loaded = yaml.load(_HASH_TAGS.sub(_quoted, text), Loader=_Loader)
+    except _YAML_ERRORS as error:
         return FrontMatter(lines, problem=f"front matter is not YAML: {_reason(error)}")
     if loaded is None:
         return FrontMatter(lines)
     if not isinstance(loaded, dict):
         return FrontMatter(lines, problem="front matter is not a list of `key: value` lines")
-    return FrontMatter(lines, {str(key): _plain(value) for key, value in loaded.items()})
+    return FrontMatter(lines, {key: _plain(value) for key, value in loaded.items()})
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A safe loader that refuses aliases (their expansion has no bound)."""
+    """A safe loader that keeps words as they are written and wants every key once.
 
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases (*name) are not read")
-        node: yaml.Node | None = super().compose_node(parent, index)
-        return node
+    `No`, `12:30`, `010` and `1.10` stay text: as a title or a revision they are not `False`, 750,
+    8 and 1.1. Keys are text always.
+    """
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [(tag, pattern) for tag, pattern in found if tag in _RESOLVED]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, object]:
+        mapping: dict[str, object] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _fault("a key is a single word or text", key)
+            if key.value in mapping:
+                raise _fault(f"the key '{key.value}' stands there twice", key)
+            mapping[key.value] = self.construct_object(value, deep=deep)
+        return mapping
+
+    def construct_timestamp(self, node: yaml.ScalarNode) -> datetime.date | str:
+        """The moment; the text as it is where the calendar has no such day."""
+        try:
+            moment: datetime.date = self.construct_yaml_timestamp(node)
+        except ValueError:
+            return str(node.value)
+        return moment
+
+
+_Loader.add_implicit_resolver(f"{_YAML}bool", re.compile(r"(?i:true|false)$"), list("tTfF"))
+_Loader.add_implicit_resolver(
+    f"{_YAML}int", re.compile(r"-?[1-9]\d{0,17}$|0$"), list("-0123456789")
+)
+_Loader.add_constructor(f"{_YAML}timestamp", _Loader.construct_timestamp)
+
+
+def _fault(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+def _refuse_aliases(text: str) -> None:
+    """Aliases of lists of aliases stand for more than fits into memory."""
+    events = yaml.parse(text, Loader=_Loader) if "*" in text else ()
+    if any(isinstance(event, yaml.AliasEvent) for event in events):
+        raise yaml.YAMLError("aliases (*name) are not read")
+
+
+def _quoted(line: re.Match[str]) -> str:
+    return line[1] + json.dumps(line[2], ensure_ascii=False)
 
 
 def _plain(value: object, depth: int = 0) -> MetadataValue:
@@ -90,8 +145,10 @@ def _plain(value: object, depth: int = 0) -> MetadataValue:
         return None
     if isinstance(value, dict):
         return {str(key): _plain(inner, depth + 1) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, list | tuple):
         return [_plain(inner, depth + 1) for inner in value]
+    if isinstance(value, set):
+        return _plain(sorted(map(str, value)), depth)
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     finite = not isinstance(value, float) or math.isfinite(value)
@@ -111,8 +168,8 @@ def _names(value: MetadataValue, separators: str) -> tuple[str, ...]:
     if value is None or isinstance(value, dict):
         return ()
     names = value if isinstance(value, list) else [value]
-    kept = (" ".join(str(name).split()) for name in names if not isinstance(name, list | dict))
-    return tuple(dict.fromkeys(name for name in kept if name and name != "None"))
+    kept = (one_line(str(name)) for name in names if not isinstance(name, list | dict | None))
+    return tuple(dict.fromkeys(filter(None, kept)))
 
 
 def _reason(error: Exception) -> str:

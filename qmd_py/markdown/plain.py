@@ -2,14 +2,17 @@
 
 import functools
 import re
+import unicodedata
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
 _MARKED = re.compile(r"[\\`*_\[\]<>&!~=%^]")
-_BLOCK_ID = re.compile(r"\s+\^[\w-]+\s*$")
-_COMMENT = re.compile(r"%%.*?%%")
-_HIGHLIGHT = re.compile(r"==(?=\S)(.+?)(?<=\S)==")
+_BLOCK_ID = re.compile(r"\s\^[\w-]+\s*$")
+# a code span is matched so that the marks inside it stay
+_COMMENT_OR_HIGHLIGHT = re.compile(
+    r"(?P<code>(?<!`)(`+)(?!`).+?(?<!`)\2(?!`))|%%.*?%%|==(?=\S)(?P<marked>.+?)(?<=\S)=="
+)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 _LONGEST = 2000  # characters; inline parsing is quadratic in places, and no heading is that long
 
@@ -18,9 +21,17 @@ def plain_heading(source: str) -> str:
     """The heading as a reader sees it: links, code and emphasis reduced to their text."""
     text = _BLOCK_ID.sub("", source) if "^" in source else source
     if _MARKED.search(text) and len(text) <= _LONGEST:
-        text = _HIGHLIGHT.sub(r"\1", _COMMENT.sub("", text))
-        text = "".join(_texts(text))
-    return " ".join(text.split())
+        text = "".join(_texts(_COMMENT_OR_HIGHLIGHT.sub(_kept, text)))
+    return one_line(text)
+
+
+def one_line(text: str) -> str:
+    """The text in NFC with single spaces, so that what looks the same compares the same."""
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def _kept(mark: re.Match[str]) -> str:
+    return mark["code"] or mark["marked"] or ""
 
 
 def _texts(source: str) -> list[str]:

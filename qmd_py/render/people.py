@@ -8,6 +8,7 @@ from pathlib import Path
 from qmd_py.records import (
     Answer,
     Collection,
+    EmbedReport,
     Hit,
     IndexReport,
     IndexStatus,
@@ -17,6 +18,8 @@ from qmd_py.records import (
 )
 from qmd_py.render.styled import Line
 from qmd_py.terms import Analyzer
+
+_REASONS = 5  # shown of what was passed over; the line stays readable
 
 
 def answer_lines(answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
@@ -105,11 +108,18 @@ def report_line(report: IndexReport) -> str:
     if report.unchanged and not counts:
         tail = [_count(report.unchanged, "note")]
     if report.passed_over:
-        first = report.passed_over[0]
-        tail.append(f"{len(report.passed_over)} passed over ({first})")
+        more = "; …" if len(report.passed_over) > _REASONS else ""
+        reasons = "; ".join(report.passed_over[:_REASONS]) + more
+        tail.append(f"{len(report.passed_over)} passed over ({reasons})")
     if report.problems:
         tail.append(_count(len(report.problems), "problem"))
     return f"{report.collection}: {', '.join([done, *tail])}"
+
+
+def embed_line(report: EmbedReport) -> str:
+    """What an embedding run did, in one line."""
+    done = f"embedded {_count(report.embedded, 'passage')}"
+    return f"{done}, {report.pending} pending: run 'qmd embed'" if report.pending else done
 
 
 def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
@@ -156,7 +166,10 @@ def _evidence(match: Match) -> Line:
 
 def _shown_path(file: str) -> str:
     """Relative to the working folder where that is shorter and stays below it."""
-    relative = os.path.relpath(file)
+    try:
+        relative = os.path.relpath(file)
+    except OSError:  # the working folder has been deleted
+        return file
     return relative if not relative.startswith("..") else file
 
 

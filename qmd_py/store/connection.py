@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from qmd_py.errors import IndexMissing, IndexUnusable
+from qmd_py.errors import IndexMissing, IndexUnusable, UsageError
 
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` of an index that this program reads."""
@@ -36,11 +36,12 @@ def open_for_writing(file: Path) -> sqlite3.Connection:
     """A connection in autocommit mode with WAL on; the folder is made when missing.
 
     Raises:
-        IndexUnusable: it is damaged, locked, read-only, or of a later version.
+        IndexUnusable: it is damaged, locked, read-only, of a later version, or no index at all.
     """
     with translated(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(file, timeout=_PATIENCE, isolation_level=None)
+        _check_ours(connection, file)
         _switch_to_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -54,9 +55,16 @@ def open_for_writing(file: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def translated(file: Path) -> Iterator[None]:
-    """Turn SQLite's and the file system's errors into `IndexUnusable`."""
+    """Turn SQLite's and the file system's errors into `IndexUnusable`.
+
+    Raises:
+        IndexUnusable: the index or its disk is at fault.
+        UsageError: bytes that are no text, from a command line or a file's name, came this far.
+    """
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{error.object!r} is not valid UTF-8: type it in UTF-8") from error
     except sqlite3.DatabaseError as error:
         raise IndexUnusable(f"index {file}: {error}: {_remedy(str(error))}") from error
     except OSError as error:
@@ -77,6 +85,14 @@ def _connect_read_only(file: Path) -> sqlite3.Connection:
         connection.close()
         connection = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True)
     return connection
+
+
+def _check_ours(connection: sqlite3.Connection, file: Path) -> None:
+    """Leave another program's database alone; tables come only together with a version."""
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if tables and connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+        connection.close()
+        raise IndexUnusable(f"{file} is another program's database: choose another with --index")
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
@@ -104,6 +120,8 @@ def _remedy(error: str) -> str:
         return "another qmd is writing; try again when it is done"
     if "full" in error:
         return "free some space and run the command again"
-    if "malformed" in error or "not a database" in error:
+    if "not a database" in error:
+        return "it is no index of qmd; choose another with --index"
+    if "malformed" in error:
         return "delete the file and run 'qmd index' again; your notes are untouched"
     return "check the file and its folder, or choose another with --index"

@@ -1,5 +1,6 @@
 """Questions and scopes → FTS5 expressions and SQL conditions."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from qmd_py.query import Phrase, Query
@@ -12,6 +13,11 @@ def any_of(query: Query) -> str:
         _quoted(term) + (" *" if word.prefix else "") for word in query.words for term in word.terms
     ]
     return " OR ".join(dict.fromkeys(alternatives + [_phrase(p) for p in query.phrases]))
+
+
+def any_term(terms: Iterable[str]) -> str:
+    """FTS5 expression: any of these terms."""
+    return " OR ".join(map(_quoted, terms))
 
 
 def conditions(query: Query, scope: Scope) -> tuple[str, list[str]]:
@@ -33,6 +39,11 @@ def conditions(query: Query, scope: Scope) -> tuple[str, list[str]]:
     return "".join(clauses), values
 
 
+def is_everything(query: Query, scope: Scope) -> bool:
+    """Whether a question may find any note at all."""
+    return not (query.phrases or query.excluded or scope.collections or scope.paths)
+
+
 _WHOLE_NOTE = " AND n.pid {} (SELECT rowid FROM note_terms WHERE note_terms MATCH ?)"
 
 
@@ -46,7 +57,8 @@ def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
     """A glob, or, without a wildcard, the very path or folder."""
     clauses: list[str] = []
     values: list[str] = []
-    for glob in globs:
+    for typed in globs:
+        glob = unicodedata.normalize("NFC", typed)
         if any(character in glob for character in "*?"):
             clauses.append("n.path GLOB ?")
             values.append(glob.replace("[", "[[]").replace("**", "*"))

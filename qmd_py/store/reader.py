@@ -59,15 +59,20 @@ class Reader:
         """The languages its terms were made for."""
         return tuple(json.loads(self._meta("languages") or "[]"))
 
+    @property
+    def chunk_chars(self) -> int:
+        """The longest chunk with its breadcrumb, in characters."""
+        return int(self._meta("chunk_chars") or 0)
+
     def collections(self) -> list[Collection]:
         """All collections by name, with their numbers of notes."""
-        rows = self._rows(
+        rows = self.rows(
             """SELECT k.id, k.name, k.root, k.globs, k.ignores,
             (SELECT count(*) FROM notes n WHERE n.collection = k.id)
             FROM collections k ORDER BY k.name"""
         )
         return [
-            Collection(id_, name, root, _strings(globs), _strings(ignores), notes)
+            Collection(id_, name, root, Reader.strings(globs), Reader.strings(ignores), notes)
             for id_, name, root, globs, ignores, notes in rows
         ]
 
@@ -76,7 +81,7 @@ class Reader:
     ) -> list[Candidate]:
         """The best chunks by BM25, best first; equal ones by collection, path and line."""
         where, values = matching.conditions(query, scope)
-        rows = self._rows(
+        rows = self.rows(
             f"""SELECT c.id, c.pid, -bm25(chunk_terms, ?, ?, ?, ?, ?) AS score
             FROM chunk_terms JOIN chunks c ON c.id = chunk_terms.rowid
             JOIN notes n ON n.pid = c.pid JOIN collections k ON k.id = n.collection
@@ -86,10 +91,22 @@ class Reader:
         )
         return [Candidate(*row) for row in rows]
 
+    def places(self, query: Query, pids: Iterable[int], weights: Weights) -> list[Candidate]:
+        """The chunks of some notes by BM25, best first; equal ones in the order of the note."""
+        rows = self.rows_in(
+            f"""SELECT c.id, c.pid, -bm25(chunk_terms, {", ".join(map(str, weights))}) AS score
+            FROM chunk_terms JOIN chunks c ON c.id = chunk_terms.rowid
+            WHERE c.pid IN ({{}}) AND chunk_terms MATCH ?""",  # noqa: S608 — numbers of ours
+            pids,
+            [matching.any_of(query)],
+        )
+        found = [Candidate(*row) for row in rows]
+        return sorted(found, key=lambda candidate: (-candidate.score, candidate.id))
+
     def note_run(self, query: Query, scope: Scope, depth: int, weights: Weights) -> list[Candidate]:
         """The best notes by BM25 over their whole text; equal ones by collection and path."""
         where, values = matching.conditions(query, scope)
-        rows = self._rows(
+        rows = self.rows(
             f"""SELECT n.pid, n.pid, -bm25(note_terms, ?, ?, ?, ?, ?) AS score
             FROM note_terms JOIN notes n ON n.pid = note_terms.rowid
             JOIN collections k ON k.id = n.collection
@@ -99,56 +116,96 @@ class Reader:
         )
         return [Candidate(*row) for row in rows]
 
+    def named_like(self, query: Query, scope: Scope, depth: int) -> list[StoredNote]:
+        """Notes that share a word with the question in title or aliases, most and rarest first."""
+        where, values = matching.conditions(query, scope)
+        rows = self.rows(
+            _NOTE
+            + f"""JOIN note_terms t ON t.rowid = n.pid
+            WHERE note_terms MATCH ?{where}
+            ORDER BY bm25(note_terms, 1, 1, 0, 0, 0), k.name, n.path LIMIT ?""",
+            [f"{{title aliases}} : ({matching.any_of(query)})", *values, depth],
+        )
+        return [_note(row) for row in rows]
+
+    def knows(self, terms: Iterable[str]) -> bool:
+        """Whether any of the terms is in the index."""
+        expression = matching.any_term(terms)
+        sql = "SELECT 1 FROM chunk_terms WHERE chunk_terms MATCH ? LIMIT 1"
+        return bool(self.rows(sql, [expression]))
+
+    def terms_from(self, beginning: str) -> list[str]:
+        """Every index term with this beginning."""
+        self.rows(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary "
+            "USING fts5vocab (main, chunk_terms, row)"
+        )
+        # no character sorts after U+10FFFF
+        rows = self.rows(
+            "SELECT term FROM temp.vocabulary WHERE term >= ? AND term <= ?",
+            [beginning, beginning + "\U0010ffff"],
+        )
+        return [term for (term,) in rows]
+
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
         """Chunks by id; ids that are gone are left out."""
-        rows = self._in("SELECT * FROM chunks WHERE id IN ({})", ids)
+        rows = self.rows_in(
+            "SELECT id, pid, section, first_line, last_line, text FROM chunks WHERE id IN ({})", ids
+        )
         return {row[0]: StoredChunk(row[0], row[1], Chunk(*row[2:])) for row in rows}
 
     def first_chunks(self, pids: Iterable[int]) -> dict[int, StoredChunk]:
         """The first chunk of each note, by pid."""
-        ids = self._in("SELECT min(id) FROM chunks WHERE pid IN ({}) GROUP BY pid", pids)
+        ids = self.rows_in("SELECT min(id) FROM chunks WHERE pid IN ({}) GROUP BY pid", pids)
         return {stored.pid: stored for stored in self.chunks(id_ for (id_,) in ids).values()}
 
     def notes(self, pids: Iterable[int]) -> dict[int, StoredNote]:
         """Notes by pid; pids that are gone are left out."""
-        rows = self._in(_NOTE + "WHERE n.pid IN ({})", pids)
+        rows = self.rows_in(_NOTE + "WHERE n.pid IN ({})", pids)
         return {row[0]: _note(row) for row in rows}
 
     def notes_of(self, scope: Scope) -> list[StoredNote]:
         """All notes in scope, by collection and path."""
         where, values = matching.conditions(Query(""), scope)
-        rows = self._rows(_NOTE + f"WHERE 1{where} ORDER BY k.name, n.path", values)
+        rows = self.rows(_NOTE + f"WHERE 1{where} ORDER BY k.name, n.path", values)
         return [_note(row) for row in rows]
 
     def notes_at(self, path: str) -> list[StoredNote]:
         """Notes at this collection-relative path, in any Unicode form, or `collection/path`."""
         normal = unicodedata.normalize("NFC", path)
-        rows = self._rows(
+        rows = self.rows(
             _NOTE + "WHERE n.path = ?1 OR k.name || '/' || n.path = ?1 ORDER BY k.name, p.file",
             [normal],
         )
         exact = [row for row in rows if path in {row[4], f"{row[1]}/{row[4]}"}]
         return [_note(row) for row in exact or rows]
 
+    def notes_in(self, file: str) -> list[StoredNote]:
+        """Notes whose file has this absolute path; several where collections overlap."""
+        rows = self.rows(
+            _NOTE + "WHERE rtrim(k.root, '/') || '/' || p.file = ? ORDER BY k.name", [file]
+        )
+        return [_note(row) for row in rows]
+
     def toc(self, pid: int) -> tuple[Section, ...]:
         """The toc of a note as indexed."""
-        rows = self._rows(
+        rows = self.rows(
             """SELECT title, level, path, anchor, line, last_line
             FROM sections WHERE pid = ? ORDER BY ordinal""",
             [pid],
         )
         return tuple(
-            Section(title, level, _strings(path), anchor, line, last_line)
+            Section(title, level, Reader.strings(path), anchor, line, last_line)
             for title, level, path, anchor, line, last_line in rows
         )
 
     def status(self) -> IndexStatus:
         """Counts and settings of the index."""
-        notes, sections, chunks, last = self._rows(
+        notes, sections, chunks, last = self.rows(
             """SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM sections),
             (SELECT count(*) FROM chunks), (SELECT max(indexed_at) FROM notes)"""
         )[0]
-        problems = self._rows(
+        problems = self.rows(
             """SELECT k.name || '/' || n.path || ': ' || n.problem
             FROM notes n JOIN collections k ON k.id = n.collection
             WHERE n.problem IS NOT NULL ORDER BY 1"""
@@ -157,7 +214,7 @@ class Reader:
             file=str(self.file),
             bytes=self.file.stat().st_size,
             languages=self.languages,
-            chunk_chars=int(self._meta("chunk_chars") or 0),
+            chunk_chars=self.chunk_chars,
             collections=tuple(self.collections()),
             notes=notes,
             sections=sections,
@@ -167,19 +224,30 @@ class Reader:
         )
 
     def _meta(self, key: str) -> str | None:
-        rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
+        rows = self.rows("SELECT value FROM meta WHERE key = ?", [key])
         return rows[0][0] if rows else None
 
-    def _in(self, sql: str, values: Iterable[int]) -> list[tuple[Any, ...]]:
-        """Run a statement with `IN ({})` over any number of values."""
+    def rows_in(
+        self, sql: str, values: Iterable[object], others: Sequence[object] = ()
+    ) -> list[tuple[Any, ...]]:
+        """Run a statement with `IN ({})` over any number of values; for this package alone.
+
+        The other parameters of the statement come after those of the list.
+        """
         wanted = list(values)
         found: list[tuple[Any, ...]] = []
         for at in range(0, len(wanted), _BATCH):
             batch = wanted[at : at + _BATCH]
-            found += self._rows(sql.format(", ".join("?" * len(batch))), batch)
+            found += self.rows(sql.format(", ".join("?" * len(batch))), [*batch, *others])
         return found
 
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    @staticmethod
+    def strings(text: str) -> tuple[str, ...]:
+        """A list of strings as it is stored."""
+        return tuple(json.loads(text))
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement; for this package alone."""
         with translated(self.file):
             return self._connection.execute(sql, values).fetchall()
 
@@ -187,9 +255,5 @@ class Reader:
 def _note(row: tuple[Any, ...]) -> StoredNote:
     pid, collection, root, path, file, title, aliases, metadata, mtime, size, digest, at = row
     state = FileState(mtime, size, digest)
-    names, about = _strings(aliases), json.loads(metadata)
+    names, about = Reader.strings(aliases), json.loads(metadata)
     return StoredNote(pid, collection, root, path, file, title, names, about, state, at)
-
-
-def _strings(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))

@@ -54,8 +54,17 @@ def m001_notes_and_terms(db: Database) -> None:
         """CREATE TABLE chunks (
             id INTEGER PRIMARY KEY, pid INTEGER NOT NULL REFERENCES notes (pid) ON DELETE CASCADE,
             section INTEGER, first_line INTEGER NOT NULL, last_line INTEGER NOT NULL,
-            text TEXT NOT NULL)""",
+            text TEXT NOT NULL, key BLOB NOT NULL)""",
         "CREATE INDEX chunks_by_note ON chunks (pid, id)",
+        "CREATE INDEX chunks_by_key ON chunks (key)",
+        # a space holds the vectors of one fingerprint; a null row is a passage that failed
+        """CREATE TABLE spaces (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE,
+            dimensions INTEGER NOT NULL, file TEXT NOT NULL)""",
+        """CREATE TABLE vectors (
+            space INTEGER NOT NULL REFERENCES spaces (id) ON DELETE CASCADE, key BLOB NOT NULL,
+            row INTEGER, PRIMARY KEY (space, key)) WITHOUT ROWID""",
+        "CREATE UNIQUE INDEX vectors_by_row ON vectors (space, row)",
         f"""CREATE VIRTUAL TABLE chunk_terms USING fts5 (
             title, aliases, headings, body, side, tokenize = "{_TOKENIZER}")""",
         f"""CREATE VIRTUAL TABLE note_terms USING fts5 (

@@ -64,6 +64,14 @@ class Writer(Reader):
                 raise
             self._connection.execute("COMMIT")
 
+    def execute(self, sql: str, values: Sequence[object] = ()) -> None:
+        """Run a statement inside a batch; for this package alone."""
+        self._connection.execute(sql, values)
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement once a row inside a batch; for this package alone."""
+        self._connection.executemany(sql, rows)
+
     def set_meta(self, key: str, value: str) -> None:
         """Remember a setting the index was made with."""
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
@@ -76,16 +84,15 @@ class Writer(Reader):
         Raises:
             UsageError: the name is taken.
         """
-        with self.batch():
-            try:
-                self._connection.execute(
-                    "INSERT INTO collections (name, root, globs, ignores) VALUES (?, ?, ?, ?)",
-                    (name, root, json.dumps(list(globs)), json.dumps(list(ignores))),
-                )
-            except sqlite3.IntegrityError as error:
-                raise UsageError(
-                    f"there is a collection '{name}' already: choose another --name"
-                ) from error
+        try:
+            self._connection.execute(
+                "INSERT INTO collections (name, root, globs, ignores) VALUES (?, ?, ?, ?)",
+                (name, root, json.dumps(list(globs)), json.dumps(list(ignores))),
+            )
+        except sqlite3.IntegrityError as error:
+            raise UsageError(
+                f"there is a collection '{name}' already: choose another --name"
+            ) from error
         return next(found for found in self.collections() if found.name == name)
 
     def remove_collection(self, collection: Collection) -> None:
@@ -111,7 +118,7 @@ class Writer(Reader):
 
     def known_files(self, collection: Collection) -> list[KnownFile]:
         """Every indexed file of a collection."""
-        rows = self._rows(
+        rows = self.rows(
             """SELECT pid, p.file, n.mtime_ns, n.size, n.digest, n.made_by
             FROM notes n JOIN pids p USING (pid) WHERE n.collection = ?""",
             [collection.id],
@@ -168,6 +175,7 @@ class Writer(Reader):
         *,
         terms: Terms,
         chunk_terms: Sequence[Terms],
+        keys: Sequence[bytes],
         indexed_at: str,
         made_by: str,
     ) -> None:
@@ -189,11 +197,11 @@ class Writer(Reader):
             ],
         )
         self._put_terms("note_terms", pid, terms)
-        for chunk, row in zip(note.chunks, chunk_terms, strict=True):
+        for chunk, key, row in zip(note.chunks, keys, chunk_terms, strict=True):
             cursor = self._connection.execute(
-                "INSERT INTO chunks (pid, section, first_line, last_line, text) "
-                "VALUES (?, ?, ?, ?, ?)",
-                (pid, chunk.section, chunk.first_line, chunk.last_line, chunk.text),
+                "INSERT INTO chunks (pid, section, first_line, last_line, text, key) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (pid, chunk.section, chunk.first_line, chunk.last_line, chunk.text, key),
             )
             self._put_terms("chunk_terms", int(cursor.lastrowid or 0), row)
 

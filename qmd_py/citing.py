@@ -1,0 +1,261 @@
+"""Ranked notes → hits: toc, places, snippets, provenance."""
+
+import datetime
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from qmd_py import fusion, snippets
+from qmd_py.errors import FileUnreadable
+from qmd_py.records import (
+    Hit,
+    Match,
+    MetadataValue,
+    Run,
+    Section,
+    Share,
+    Source,
+    StoredChunk,
+    StoredNote,
+    breadcrumb,
+)
+from qmd_py.store.reader import Reader
+from qmd_py.terms import Analyzer
+
+MATCHES = 3
+"""Places shown of one note; each in another section."""
+
+_CHUNK_RUNS = ("bm25", "near", "dense")
+_LOOKED_AT = 12
+"""Chunks of a note that are looked at for its places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The notes in their order, and what led to it."""
+
+    scores: Mapping[int, float]
+    """pid → final score, best first."""
+    runs: Mapping[str, Run]
+    """Every run, over chunks or notes."""
+    fused: Mapping[str, Mapping[int, float]]
+    """The lists over notes that were fused: name → pid → score, best first."""
+    weights: Mapping[str, float]
+    places: Run = ()
+    """The chunks of the notes to show, by what their own text says to the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How much of a hit is shown."""
+
+    snippet: int
+    """Longest snippet in characters."""
+    full: int
+    """Bytes of the largest note that is shown whole; 0 for none."""
+
+
+def cite(
+    store: Reader,
+    analyzer: Analyzer,
+    terms: frozenset[str],
+    ranking: Ranking,
+    shown: Sequence[tuple[int, float]],
+    style: Style,
+) -> tuple[Hit, ...]:
+    """The hits for the notes to show, in the same order.
+
+    Args:
+        store: the index.
+        analyzer: of the index's languages.
+        terms: index terms of the question.
+        ranking: what was found.
+        shown: (pid, score) of the notes to show.
+        style: how much of them.
+    """
+    citer = _Citer(store, analyzer, terms, ranking, style)
+    return citer.hits(shown)
+
+
+class _Citer:
+    def __init__(
+        self,
+        store: Reader,
+        analyzer: Analyzer,
+        terms: frozenset[str],
+        ranking: Ranking,
+        style: Style,
+    ) -> None:
+        self._store = store
+        self._analyzer = analyzer
+        self._terms = terms
+        self._ranking = ranking
+        self._style = style
+        self._chunk_ranks = {
+            name: {candidate.id: rank for rank, candidate in enumerate(run, start=1)}
+            for name, run in ranking.runs.items()
+            if name in _CHUNK_RUNS
+        }
+        self._note_scores = {name: _notes(run) for name, run in ranking.runs.items()}
+
+    def hits(self, shown: Sequence[tuple[int, float]]) -> tuple[Hit, ...]:
+        pids = [pid for pid, _ in shown]
+        notes = self._store.notes(pids)
+        places = self._places(pids)
+        return tuple(
+            self._hit(notes[pid], score, places[pid])
+            for pid, score in shown
+            if pid in notes and pid in places
+        )
+
+    def _places(self, pids: Sequence[int]) -> dict[int, list[tuple[StoredChunk, float]]]:
+        """The chunks to show of each note with their relative scores; its first if none was found."""
+        best = self._best_chunks(pids)
+        stored = self._store.chunks(id_ for ranked in best.values() for id_, _ in ranked)
+        places: dict[int, list[tuple[StoredChunk, float]]] = {}
+        for pid, ranked in best.items():
+            by_section: dict[int | None, tuple[StoredChunk, float]] = {}
+            for id_, score in ranked:
+                if id_ in stored:
+                    by_section.setdefault(stored[id_].chunk.section, (stored[id_], score))
+            places[pid] = list(by_section.values())[:MATCHES]
+        bare = self._store.first_chunks(pid for pid, found in places.items() if not found)
+        return places | {pid: [(chunk, 1.0)] for pid, chunk in bare.items()}
+
+    def _best_chunks(self, pids: Sequence[int]) -> dict[int, list[tuple[int, float]]]:
+        """For each note, its chunks as the runs rank them together, the first one scoring 1."""
+        wanted = set(pids)
+        found = {"words": self._ranking.places, "dense": self._ranking.runs.get("dense", ())}
+        lists = {name: [c for c in run if c.pid in wanted] for name, run in found.items()}
+        of_note = {c.id: c.pid for run in lists.values() for c in run}
+        weights = {name: self._ranking.weights.get(name, 1.0) for name in lists}
+        best: dict[int, list[tuple[int, float]]] = {pid: [] for pid in pids}
+        for id_, score in fusion.rrf(
+            {n: [c.id for c in run] for n, run in lists.items()}, weights
+        ).items():
+            if len(best[of_note[id_]]) < _LOOKED_AT:
+                best[of_note[id_]].append((id_, score))
+        return {
+            pid: [(id_, score / ranked[0][1] if ranked[0][1] else 1.0) for id_, score in ranked]
+            for pid, ranked in best.items()
+        }
+
+    def _hit(
+        self, note: StoredNote, score: float, places: Sequence[tuple[StoredChunk, float]]
+    ) -> Hit:
+        toc = self._store.toc(note.pid)
+        matches = tuple(self._match(note, toc, chunk, score * part) for chunk, part in places)
+        file = Path(note.root, note.file)
+        stale = _stale(file, note)
+        return Hit(
+            pid=note.pid,
+            collection=note.collection,
+            path=note.path,
+            file=str(file),
+            title=note.title,
+            score=score,
+            toc=toc,
+            matches=matches,
+            source=_source(note, file, matches[0].anchor, current=stale is None),
+            stale=stale,
+            body=_body(file, self._style.full),
+            shares=tuple(self._shares(note.pid)),
+        )
+
+    def _match(
+        self, note: StoredNote, toc: Sequence[Section], stored: StoredChunk, score: float
+    ) -> Match:
+        chunk = stored.chunk
+        section = toc[chunk.section] if chunk.section is not None else None
+        path = section.path if section else ()
+        shown = snippets.snippet(chunk.text, self._terms, self._analyzer, self._style.snippet)
+        return Match(
+            toc_path=path,
+            anchor=section.anchor if section else "",
+            breadcrumb=breadcrumb(note.title, path),
+            line=chunk.first_line,
+            last_line=chunk.last_line,
+            snippet_line=min(chunk.first_line + shown.offset, chunk.last_line),
+            snippet=shown.text,
+            text=chunk.text,
+            score=score,
+            evidence=self._evidence(stored),
+        )
+
+    def _evidence(self, stored: StoredChunk) -> dict[str, float]:
+        """The chunk's rank in each run over chunks, its note's in each run over notes."""
+        found: dict[str, float] = {}
+        for name, scores in self._note_scores.items():
+            if name in self._chunk_ranks:
+                rank = self._chunk_ranks[name].get(stored.id)
+            else:
+                rank = _rank(scores, stored.pid)
+            if rank:
+                found[name] = rank
+        return found
+
+    def _shares(self, pid: int) -> Iterable[Share]:
+        """What each run says of a note: first the fused lists, then the runs that went into one."""
+        contributions = fusion.contributions(self._ranking.fused, self._ranking.weights, pid)
+        fused = self._ranking.fused
+        for name, scores in {**fused, **self._note_scores}.items():
+            rank = _rank(scores, pid)
+            if rank:
+                yield Share(name, rank, scores[pid], contributions.get(name))
+
+
+def _notes(run: Run) -> dict[int, float]:
+    scores: dict[int, float] = {}
+    for candidate in run:
+        scores.setdefault(candidate.pid, candidate.score)
+    return scores
+
+
+def _rank(scores: Mapping[int, float], pid: int) -> int | None:
+    return next((at for at, found in enumerate(scores, start=1) if found == pid), None)
+
+
+def _stale(file: Path, note: StoredNote) -> str | None:
+    try:
+        state = os.stat(file)  # noqa: PTH116 — half the time of Path.stat
+    except OSError:
+        return "the file is gone"
+    if (state.st_mtime_ns, state.st_size) != (note.state.mtime_ns, note.state.size):
+        return "the file has changed since it was indexed"
+    return None
+
+
+def _body(file: Path, max_bytes: int) -> str | None:
+    """The whole note as it is on disk; None when it is not wanted or cannot be read any more."""
+    from qmd_py import files
+
+    try:
+        return files.read(file, max_bytes).text if max_bytes else None
+    except FileUnreadable:
+        return None
+
+
+def _source(note: StoredNote, file: Path, anchor: str, *, current: bool) -> Source:
+    stated = _text(note.metadata.get("revision") or note.metadata.get("version"))
+    access = note.metadata.get("access") or note.metadata.get("labels") or []
+    fragment = f"#{quote(anchor)}" if anchor else ""
+    return Source(
+        record_id=f"{note.collection}/{note.pid}/{anchor}",
+        revision=stated or (f"sha256:{note.state.digest}" if current else None),
+        uri=f"file://{quote(str(file))}{fragment}",
+        published_at=_text(note.metadata.get("published") or note.metadata.get("date")),
+        indexed_at=note.indexed_at,
+        expires_at=_text(note.metadata.get("expires") or note.metadata.get("review_by")),
+        access=tuple(map(str, access)) if isinstance(access, list) else (str(access),),
+    )
+
+
+def _text(value: MetadataValue) -> str | None:
+    return None if value is None or isinstance(value, list | dict) else str(value)
+
+
+def rfc3339(moment: datetime.datetime) -> str:
+    """The moment in UTC, to the second."""
+    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,148 @@
+"""Passages of the index → vectors beside it."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qmd_py import passages, vectors
+from qmd_py.models import Embedder
+from qmd_py.records import EmbedReport
+from qmd_py.retrieval import fingerprint
+from qmd_py.store import embeddings
+from qmd_py.store.embeddings import Pending, Space
+from qmd_py.store.reader import Reader
+from qmd_py.store.writer import Writer
+from qmd_py.vectors import VectorFile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from qmd_py.models import Matrix
+
+Progress = Callable[[int, int], None]
+"""Called with the number of passages done and of all that were pending."""
+
+_BATCH = 4  # passages in one native call: about a second, so that Ctrl-C is answered
+
+
+@dataclass(frozen=True, slots=True)
+class _Lap:
+    report: EmbedReport
+    after: int
+
+
+def embed(
+    store: Writer,
+    embedder: Embedder,
+    *,
+    seconds: float | None = None,
+    progress: Progress = lambda _done, _all: None,
+) -> EmbedReport:
+    """Embed what has no vector yet; stops after `seconds`, and goes on from there the next time.
+
+    A vector counts only once it is on disk and the index knows its row, so an interruption at any
+    moment loses at most one batch. A passage the model cannot embed is counted and passed over.
+
+    Raises:
+        IndexUnusable: another process is embedding, or the index cannot be written.
+    """
+    deadline = None if seconds is None else time.monotonic() + seconds
+    with vectors.locked(_beside(store, f"{store.file.name}.embedding")):
+        space = _space(store, embedder)
+        all_ = embeddings.count_pending(store, space)
+        lap = _Lap(EmbedReport(pending=all_), 0)
+        progress(0, all_)
+        while batch := embeddings.pending(store, space, lap.after, _BATCH):
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+            lap = _embed_batch(store, embedder, space, batch, lap)
+            progress(lap.report.embedded + lap.report.failed, all_)
+    return replace(lap.report, pending=all_ - lap.report.embedded - lap.report.failed)
+
+
+def waiting(store: Reader, embedder: Embedder) -> int:
+    """How many passages have no vector of this embedder yet."""
+    return embeddings.count_pending(store, embeddings.space_of(store, fingerprint(store, embedder)))
+
+
+def start_anew(store: Writer, embedder: Embedder) -> None:
+    """Drop the vectors of this embedder, good and bad ones."""
+    _drop(
+        store,
+        [s for s in embeddings.spaces(store) if s.fingerprint == fingerprint(store, embedder)],
+    )
+
+
+def drop_others(store: Writer, embedder: Embedder) -> int:
+    """Drop the vectors of all other embedders; how many sets there were."""
+    own = fingerprint(store, embedder)
+    others = [space for space in embeddings.spaces(store) if space.fingerprint != own]
+    _drop(store, others)
+    return len(others)
+
+
+def _embed_batch(
+    store: Writer, embedder: Embedder, space: Space, batch: list[Pending], lap: _Lap
+) -> _Lap:
+    rows, good = _vectors(embedder, [_passage(one) for one in batch])
+    with store.batch():
+        # counted anew inside the transaction: the file must not be written where others count on it
+        after = next(s.rows for s in embeddings.spaces(store) if s.id == space.id)
+        numbers = iter(range(after, after + len(batch)))
+        VectorFile(_beside(store, space.file), space.dimensions).append(rows[good], after)
+        given = [
+            (one.key, next(numbers) if ok else None) for one, ok in zip(batch, good, strict=True)
+        ]
+        embeddings.add_vectors(store, space, given)
+    failed = len(batch) - int(good.sum())
+    report = replace(
+        lap.report,
+        embedded=lap.report.embedded + len(batch) - failed,
+        failed=lap.report.failed + failed,
+    )
+    return _Lap(report, batch[-1].chunk)
+
+
+def _vectors(
+    embedder: Embedder, texts: list[str]
+) -> "tuple[Matrix, np.ndarray[tuple[int], np.dtype[np.bool_]]]":
+    """The vectors of some texts, and which of them are usable.
+
+    One bad text can spoil a whole batch, so a batch with bad rows is embedded text by text.
+    """
+    rows = embedder.passages(texts)
+    good = vectors.usable(rows)
+    if not good.all() and len(texts) > 1:
+        for at, text in enumerate(texts):
+            rows[at] = embedder.passages([text])[0]
+        good = vectors.usable(rows)
+    return rows, good
+
+
+def _passage(one: Pending) -> str:
+    return passages.passage(one.title, one.aliases, one.toc_path, one.text)
+
+
+def _space(store: Writer, embedder: Embedder) -> Space:
+    name = fingerprint(store, embedder)
+    with store.batch():
+        found = embeddings.space_of(store, name)
+        if found:
+            embeddings.drop_failed(store, found)
+        return found or embeddings.add_space(store, name, embedder.dimensions)
+
+
+def _drop(store: Writer, spaces: list[Space]) -> None:
+    with store.batch():
+        for space in spaces:
+            embeddings.drop_space(store, space)
+    for space in spaces:
+        with contextlib.suppress(FileNotFoundError):
+            _beside(store, space.file).unlink()
+
+
+def _beside(store: Reader, name: str) -> Path:
+    return store.file.with_name(name)

@@ -1,0 +1,24 @@
+"""What a model reads of a chunk."""
+
+import hashlib
+from collections.abc import Sequence
+
+from qmd_py.records import breadcrumb
+
+VERSION = 1
+"""Raised whenever the passage of some chunk changes; part of an embedding's fingerprint."""
+
+
+def passage(title: str, aliases: Sequence[str], toc_path: Sequence[str], text: str) -> str:
+    """The breadcrumb, a blank line, the chunk; the note's aliases follow its title in parentheses.
+
+    Aliases in the embedded title helped every judged set, questions in another language most.
+    """
+    names = f"{title} ({', '.join(aliases)})" if aliases else title
+    crumb = names + breadcrumb(title, toc_path)[len(title) :]
+    return f"{crumb}\n\n{text}" if text else crumb
+
+
+def key(passage: str) -> bytes:
+    """16 bytes that stand for a passage: equal texts are embedded once."""
+    return hashlib.blake2b(passage.encode("utf-8", "surrogatepass"), digest_size=16).digest()

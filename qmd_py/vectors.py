@@ -1,0 +1,104 @@
+"""The embeddings on disk, and exact nearest neighbours."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qmd_py.errors import IndexUnusable
+
+if TYPE_CHECKING:
+    from qmd_py.models import Matrix
+
+
+class VectorFile:
+    """Unit vectors, one a row, as raw float32; rows are appended and never changed.
+
+    How many rows count is the index's to say. What lies behind them was written by a run that was
+    interrupted before the index knew of it, and is overwritten.
+    """
+
+    def __init__(self, file: Path, dimensions: int) -> None:
+        self.file = file
+        self._stride = 4 * dimensions
+        self._dimensions = dimensions
+
+    def append(self, rows: "Matrix", after: int) -> None:
+        """Write rows behind the first `after`; on disk when this returns.
+
+        Raises:
+            IndexUnusable: the file is shorter than the rows that count, or cannot be written.
+        """
+        try:
+            with self.file.open("r+b" if after else "wb") as stream:
+                if os.fstat(stream.fileno()).st_size < after * self._stride:
+                    raise IndexUnusable(self._damaged())
+                stream.truncate(after * self._stride)
+                stream.seek(after * self._stride)
+                stream.write(np.ascontiguousarray(rows, dtype="<f4").tobytes())
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise IndexUnusable(f"cannot write {self.file}: {error.strerror}") from error
+
+    def rows(self, count: int) -> "Matrix":
+        """The first `count` rows, mapped into memory, read-only.
+
+        Raises:
+            IndexUnusable: the file is missing or shorter than that.
+        """
+        if not count:
+            return np.zeros((0, self._dimensions), dtype=np.float32)
+        try:
+            return np.memmap(self.file, dtype="<f4", mode="r", shape=(count, self._dimensions))
+        except (OSError, ValueError) as error:
+            raise IndexUnusable(self._damaged()) from error
+
+    def _damaged(self) -> str:
+        return f"the vectors in {self.file} are damaged: run 'qmd embed --force' to make them anew"
+
+
+def nearest(matrix: "Matrix", query: "Matrix", depth: int) -> list[tuple[int, float]]:
+    """The rows most like a query, with their cosines, best first; ties by row number.
+
+    Args:
+        matrix: unit vectors, shape (rows, dimensions).
+        query: one unit vector, shape (dimensions,).
+        depth: how many at most.
+    """
+    scores = matrix @ query
+    if depth < len(scores):
+        chosen = np.argpartition(-scores, depth)[:depth]
+    else:
+        chosen = np.arange(len(scores))
+    order = chosen[np.lexsort((chosen, -scores[chosen]))]
+    return [(int(row), float(scores[row])) for row in order]
+
+
+def usable(rows: "Matrix") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """Which rows are unit vectors: models may answer NaN or zeros for odd texts."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        lengths = np.linalg.norm(rows, axis=1)
+        return np.asarray(np.abs(lengths - 1) < 0.01)
+
+
+@contextlib.contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold a lock that ends with the process, however it ends.
+
+    Raises:
+        IndexUnusable: another process holds it.
+    """
+    import fcntl
+
+    with file.open("wb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise IndexUnusable(
+                "another qmd is embedding these notes: let it finish, the work is shared"
+            ) from error
+        yield
