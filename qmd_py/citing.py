@@ -1,6 +1,7 @@
 """Ranked notes → hits: toc, places, snippets, provenance."""
 
 import datetime
+import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -125,22 +126,18 @@ class _Citer:
         return places | {pid: [(chunk, 1.0)] for pid, chunk in bare.items()}
 
     def _best_chunks(self, pids: Sequence[int]) -> dict[int, list[tuple[int, float]]]:
-        """For each note, its chunks as the runs rank them together, the first one scoring 1."""
-        wanted = set(pids)
-        found = {"words": self._ranking.places, "dense": self._ranking.runs.get("dense", ())}
-        lists = {name: [c for c in run if c.pid in wanted] for name, run in found.items()}
-        of_note = {c.id: c.pid for run in lists.values() for c in run}
-        weights = {name: self._ranking.weights.get(name, 1.0) for name in lists}
-        best: dict[int, list[tuple[int, float]]] = {pid: [] for pid in pids}
-        for id_, score in fusion.rrf(
-            {n: [c.id for c in run] for n, run in lists.items()}, weights
-        ).items():
-            if len(best[of_note[id_]]) < _LOOKED_AT:
-                best[of_note[id_]].append((id_, score))
-        return {
-            pid: [(id_, score / ranked[0][1] if ranked[0][1] else 1.0) for id_, score in ranked]
-            for pid, ranked in best.items()
-        }
+        """For each note, its chunks as the runs rank them together, the first one scoring 1.
+
+        Ranks are taken inside the note, so that they do not depend on which notes are shown.
+        """
+        runs = {"words": self._ranking.places, "dense": self._ranking.runs.get("dense", ())}
+        lists: dict[int, dict[str, list[int]]] = {pid: {name: [] for name in runs} for pid in pids}
+        for name, run in runs.items():
+            for candidate in run:
+                if candidate.pid in lists:
+                    lists[candidate.pid][name].append(candidate.id)
+        weights = {name: self._ranking.weights.get(name, 1.0) for name in runs}
+        return {pid: _relative(fusion.rrf(ranked, weights)) for pid, ranked in lists.items()}
 
     def _hit(
         self, note: StoredNote, score: float, places: Sequence[tuple[StoredChunk, float]]
@@ -206,6 +203,12 @@ class _Citer:
                 yield Share(name, rank, scores[pid], contributions.get(name))
 
 
+def _relative(scores: Mapping[int, float]) -> list[tuple[int, float]]:
+    """The first few ids with their scores as shares of the best."""
+    best = max(scores.values(), default=0.0) or 1.0
+    return [(id_, score / best) for id_, score in list(scores.items())[:_LOOKED_AT]]
+
+
 def _notes(run: Run) -> dict[int, float]:
     scores: dict[int, float] = {}
     for candidate in run:
@@ -220,19 +223,28 @@ def _rank(scores: Mapping[int, float], pid: int) -> int | None:
 def _stale(file: Path, note: StoredNote) -> str | None:
     try:
         state = os.stat(file)  # noqa: PTH116 — half the time of Path.stat
+        if (state.st_mtime_ns, state.st_size) == (note.state.mtime_ns, note.state.size):
+            return None
+        same = state.st_size == note.state.size and _digest(file) == note.state.digest
     except OSError:
         return "the file is gone"
-    if (state.st_mtime_ns, state.st_size) != (note.state.mtime_ns, note.state.size):
-        return "the file has changed since it was indexed"
-    return None
+    return None if same else "the file has changed since it was indexed"
+
+
+def _digest(file: Path) -> str:
+    """SHA-256 of a file that was touched, to tell whether it was changed too."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _body(file: Path, max_bytes: int) -> str | None:
     """The whole note as it is on disk; None when it is not wanted or cannot be read any more."""
+    if not max_bytes:
+        return None
     from qmd_py import files
 
     try:
-        return files.read(file, max_bytes).text if max_bytes else None
+        return files.read(file, max_bytes).text
     except FileUnreadable:
         return None
 

@@ -47,7 +47,8 @@ def embed(
     moment loses at most one batch. A passage the model cannot embed is counted and passed over.
 
     Raises:
-        IndexUnusable: another process is embedding, or the index cannot be written.
+        Busy: another process is embedding.
+        IndexUnusable: the index cannot be written.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     with vectors.locked(_beside(store, f"{store.file.name}.embedding")):

@@ -8,6 +8,7 @@ The tree:
     ├── IndexFault          the index is missing, damaged, locked or of another version
     │   ├── IndexMissing
     │   └── IndexUnusable
+    │       └── Busy        ... because another process is at work on it
     ├── NotFound            a collection, note or section of that name does not exist
     │   └── Ambiguous       ... or there are several
     ├── ModelMissing        a model is needed that is not here, or has nothing to work on
@@ -40,6 +41,10 @@ class IndexMissing(IndexFault):
 
 class IndexUnusable(IndexFault):
     """The index file is damaged, locked, or written by another version."""
+
+
+class Busy(IndexUnusable):
+    """Another process is at work on the index."""
 
 
 class NotFound(QmdError):  # noqa: N818 — reads as what happened

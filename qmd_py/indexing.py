@@ -69,6 +69,12 @@ def fingerprint(settings: Settings) -> str:
     return f"{versions} {languages} {settings.chunk_chars}"
 
 
+def needs_making_anew(store: Writer, settings: Settings) -> bool:
+    """Whether the index was made with other settings than these."""
+    made_with = (store.languages, store.chunk_chars)
+    return bool(store.languages) and made_with != (settings.languages, settings.chunk_chars)
+
+
 def remember(store: Writer, settings: Settings) -> None:
     """Note in the index what it is made with; a search goes by that."""
     with store.batch():

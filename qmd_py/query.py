@@ -32,6 +32,8 @@ class Phrase:
 
     typed: str
     terms: tuple[str, ...]
+    prefix: bool = False
+    """Whether the last term is only the beginning of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,24 @@ def parse(text: str, analyzer: Analyzer) -> Query:
         if kind == "word":
             words += _word(typed, analyzer)
             continue
-        terms = tuple(sequence(typed, analyzer))
-        if terms:
-            (phrases if kind == "phrase" else excluded).append(Phrase(typed, terms))
+        if phrase := _phrase(typed, analyzer, literal=kind == "phrase"):
+            (phrases if kind == "phrase" else excluded).append(phrase)
     kept = [word for word in words if not _is_idle(word, analyzer)]
     if not kept and not phrases:
         kept = words
     if not kept and not phrases:
         raise UsageError(_nothing_to_look_for(excluded))
     return Query(text, tuple(kept), tuple(phrases), tuple(excluded))
+
+
+def _phrase(typed: str, analyzer: Analyzer, *, literal: bool) -> Phrase | None:
+    terms = sequence(typed, analyzer)
+    if not terms:
+        return None
+    if not literal and typed.endswith("*") and not is_unspaced(terms[-1]):
+        before, opening = analyzer.opening(typed)
+        return Phrase(typed, (*sequence(before, analyzer), opening), prefix=True)
+    return Phrase(typed, tuple(terms))
 
 
 def sequence(text: str, analyzer: Analyzer) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qmd_py.errors import IndexUnusable
+from qmd_py.errors import Busy, IndexUnusable
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
@@ -90,7 +90,7 @@ def locked(file: Path) -> Iterator[None]:
     """Hold a lock that ends with the process, however it ends.
 
     Raises:
-        IndexUnusable: another process holds it.
+        Busy: another process holds it.
     """
     import fcntl
 
@@ -98,7 +98,7 @@ def locked(file: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise IndexUnusable(
+            raise Busy(
                 "another qmd is embedding these notes: let it finish, the work is shared"
             ) from error
         yield

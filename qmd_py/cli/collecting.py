@@ -21,7 +21,7 @@ from qmd_py.cli.embedding import run as run_embedding
 from qmd_py.cli.loading import models
 from qmd_py.cli.searching import check_collections
 from qmd_py.config import Config
-from qmd_py.errors import UsageError
+from qmd_py.errors import Busy, UsageError
 from qmd_py.records import Collection
 from qmd_py.render import machine, people
 from qmd_py.store.reader import Reader
@@ -79,13 +79,7 @@ def index(
             raise UsageError(_NONE_YET)
         indexing.checked_folder(folder)
     with Writer.open(config.index) as store:
-        check_collections(store, collections or ())
-        if folder:
-            chosen = [indexing.collection_for(store, folder)]
-        else:
-            chosen = [c for c in store.collections() if not collections or c.name in collections]
-        if not chosen:
-            raise UsageError(_NONE_YET)
+        chosen = _chosen(store, folder, collections or (), config)
         problems = _run(store, chosen, config, prune)
         if not no_embed:
             _embed(store)
@@ -201,6 +195,22 @@ def status(as_json: Json = False, index: IndexOption = None) -> None:
         show(people.status_lines(found))
 
 
+def _chosen(
+    store: "Writer", folder: Path | None, names: Sequence[str], config: Config
+) -> Sequence[Collection]:
+    """The collections to update; a folder that is none becomes one."""
+    from qmd_py import indexing
+
+    check_collections(store, names)
+    wanted = {indexing.collection_for(store, folder).name} if folder else set(names)
+    if indexing.needs_making_anew(store, config.settings):
+        wanted = set()  # all terms have to be of one make, or a question fits only some of them
+    chosen = [found for found in store.collections() if not wanted or found.name in wanted]
+    if not chosen:
+        raise UsageError(_NONE_YET)
+    return chosen
+
+
 def _run(
     store: "Writer", chosen: Sequence[Collection], config: Config, prune: bool
 ) -> Sequence[str]:
@@ -226,7 +236,10 @@ def _embed(store: "Writer") -> None:
     if found.embedder is None:
         notice(f"skipped {found.missing[0]}")
     elif embedding.waiting(store, found.embedder):
-        run_embedding(store, found.embedder)
+        try:
+            run_embedding(store, found.embedder)
+        except Busy as error:
+            notice(str(error))  # the work is being done, so this is no failure
 
 
 def _named(store: Reader, name: str) -> Collection:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import qmd_py
-from qmd_py.cli import collecting, embedding, reading, searching
+from qmd_py.cli import collecting, embedding, evaluating, reading, searching
 from qmd_py.cli.app import WordsCommand, app, emit
 
 __all__ = ["app"]
@@ -58,5 +58,6 @@ app.command("section", cls=WordsCommand)(reading.section)
 app.command("toc")(reading.toc)
 app.command("get")(reading.get)
 app.command("ls")(reading.ls)
+app.command("eval")(evaluating.evaluate)
 app.command("status")(collecting.status)
 app.add_typer(collecting.collection, name="collection")

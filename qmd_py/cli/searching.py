@@ -97,7 +97,7 @@ def searcher(mode: str) -> Callable[..., None]:
             limit=limit,
             scope=scope,
             min_score=min_score,
-            without=_known_runs(without or ()),
+            without=known_runs(without or ()),
             snippet=snippet,
             full=config.settings.max_bytes if full else 0,
         )
@@ -166,7 +166,12 @@ _FORMATS: Mapping[str, Callable[[Answer, bool, str], str]] = {
 }
 
 
-def _known_runs(names: Sequence[str]) -> frozenset[str]:
+def known_runs(names: Sequence[str]) -> frozenset[str]:
+    """Names of runs to leave out.
+
+    Raises:
+        UsageError: there is no such run.
+    """
     for name in names:
         if name not in RUNS:
             raise UsageError(f"no run '{name}': there are {', '.join(RUNS)}")

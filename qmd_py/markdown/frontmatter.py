@@ -143,17 +143,23 @@ def _plain(value: object, depth: int = 0) -> MetadataValue:
     """The value in JSON's types."""
     if depth > _DEEPEST:
         return None
+    if isinstance(value, str):
+        return _encodable(value)
     if isinstance(value, dict):
-        return {str(key): _plain(inner, depth + 1) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner, depth + 1) for inner in value]
-    if isinstance(value, set):
-        return _plain(sorted(map(str, value)), depth)
+        return {_encodable(str(key)): _plain(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set):
+        items = sorted(map(str, value)) if isinstance(value, set) else value
+        return [_plain(inner, depth + 1) for inner in items]
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     finite = not isinstance(value, float) or math.isfinite(value)
-    plain = value is None or isinstance(value, str | int | float | bool)
+    plain = value is None or isinstance(value, int | float | bool)
     return value if plain and finite else str(value)  # type: ignore[return-value] # just tested
+
+
+def _encodable(text: str) -> str:
+    """The text with `?` for lone surrogates, which escapes can write but no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _names(value: MetadataValue, separators: str) -> tuple[str, ...]:
@@ -168,7 +174,11 @@ def _names(value: MetadataValue, separators: str) -> tuple[str, ...]:
     if value is None or isinstance(value, dict):
         return ()
     names = value if isinstance(value, list) else [value]
-    kept = (one_line(str(name)) for name in names if not isinstance(name, list | dict | None))
+    kept = (
+        one_line(_encodable(str(name)))
+        for name in names
+        if not isinstance(name, list | dict | None)
+    )
     return tuple(dict.fromkeys(filter(None, kept)))
 
 

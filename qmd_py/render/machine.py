@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from qmd_py.records import (
     Answer,
@@ -16,6 +17,9 @@ from qmd_py.records import (
     SectionText,
     StoredNote,
 )
+
+if TYPE_CHECKING:
+    from qmd_py.evaluation.judging import Row
 
 CSV_COLUMNS = (
     "pid", "collection", "path", "file", "line", "last_line", "score", "title", "toc_path",
@@ -108,6 +112,11 @@ def collections_json(collections: Sequence[Collection]) -> str:
 def status_json(status: IndexStatus) -> str:
     """The state of the index."""
     return _json(asdict(status))
+
+
+def rows_json(rows: "Sequence[Row]") -> str:
+    """Measures, one object a set, category and measure."""
+    return _json([asdict(row) for row in rows])
 
 
 def _json(value: object) -> str:

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from qmd_py.query import Query
 from qmd_py.records import Candidate, Scope
 from qmd_py.store import matching
 from qmd_py.store.reader import Reader
-from qmd_py.store.writer import Writer
+
+if TYPE_CHECKING:
+    from qmd_py.store.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def space_of(store: Reader, fingerprint: str) -> Space | None:
     return next((found for found in spaces(store) if found.fingerprint == fingerprint), None)
 
 
-def add_space(store: Writer, fingerprint: str, dimensions: int) -> Space:
+def add_space(store: "Writer", fingerprint: str, dimensions: int) -> Space:
     """A new, empty space with a file name of its own."""
     store.execute(
         "INSERT INTO spaces (fingerprint, dimensions, file) VALUES (?, ?, '')",
@@ -63,7 +66,7 @@ def add_space(store: Writer, fingerprint: str, dimensions: int) -> Space:
     return next(found for found in spaces(store) if found.fingerprint == fingerprint)
 
 
-def drop_space(store: Writer, space: Space) -> None:
+def drop_space(store: "Writer", space: Space) -> None:
     """Forget a space; its file is the caller's to delete, once this is committed."""
     store.execute("DELETE FROM vectors WHERE space = ?", (space.id,))
     store.execute("DELETE FROM spaces WHERE id = ?", (space.id,))
@@ -104,14 +107,14 @@ _PENDING = """FROM chunks c JOIN notes n USING (pid)
     WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.key = c.key)"""
 
 
-def add_vectors(store: Writer, space: Space, rows: Sequence[tuple[bytes, int | None]]) -> None:
+def add_vectors(store: "Writer", space: Space, rows: Sequence[tuple[bytes, int | None]]) -> None:
     """Give passages their rows; None for those that failed."""
     store.executemany(
         "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", [(space.id, *row) for row in rows]
     )
 
 
-def drop_failed(store: Writer, space: Space) -> None:
+def drop_failed(store: "Writer", space: Space) -> None:
     """Forget which passages failed, so that they are tried again."""
     store.execute("DELETE FROM vectors WHERE space = ? AND row IS NULL", (space.id,))
 

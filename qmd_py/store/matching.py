@@ -60,8 +60,10 @@ def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
     for typed in globs:
         glob = unicodedata.normalize("NFC", typed)
         if any(character in glob for character in "*?"):
-            clauses.append("n.path GLOB ?")
-            values.append(glob.replace("[", "[[]").replace("**", "*"))
+            pattern = glob.replace("[", "[[]").replace("**", "*")
+            clauses.append("n.path GLOB ? OR n.path GLOB ?")
+            # `**/x` means x at any depth, the top included
+            values += [pattern, pattern.removeprefix("*/") if glob.startswith("**/") else pattern]
         else:
             folder = glob.rstrip("/") + "/"
             clauses.append("n.path = ? OR substr(n.path, 1, length(?)) = ?")
@@ -70,7 +72,7 @@ def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
 
 
 def _phrase(phrase: Phrase) -> str:
-    return _quoted(" ".join(phrase.terms))
+    return _quoted(" ".join(phrase.terms)) + (" *" if phrase.prefix else "")
 
 
 def _quoted(terms: str) -> str:

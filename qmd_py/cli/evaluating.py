@@ -1,0 +1,176 @@
+"""`qmd eval`: how good the answers are, on judged questions."""
+
+import datetime
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import qmd_py
+from qmd_py.cli.app import IndexOption, bar, configured, emit, show
+from qmd_py.cli.loading import models
+from qmd_py.cli.searching import PIPELINES, check_collections, known_runs
+from qmd_py.errors import UsageError
+from qmd_py.models import Models
+from qmd_py.records import Hit, Scope
+from qmd_py.search import Ask
+from qmd_py.store.reader import Reader
+
+if TYPE_CHECKING:
+    from qmd_py.evaluation.judging import Judged, Row
+    from qmd_py.evaluation.questions import QuestionSet
+
+_COLD_RUNS = 3
+
+
+def evaluate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="GOLDEN…", help="Judged questions (JSON), or TREC qrels."),
+    ],
+    mode: Annotated[str, typer.Option(help="search, vsearch or query.")] = "query",
+    without: Annotated[
+        list[str] | None, typer.Option("--without", metavar="RUN", help="Leave out a run.")
+    ] = None,
+    queries: Annotated[
+        Path | None, typer.Option("--queries", help="The questions of TREC qrels: id, tab, text.")
+    ] = None,
+    worded: Annotated[
+        Path | None,
+        typer.Option("--questions", help="Ask in the words of another file with the same ids."),
+    ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="The two files are saved runs: show the differences.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN.json", help="Save the run.")
+    ] = None,
+    collections: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--collection", "-c", metavar="NAME", help="Where to search; else where the judged are."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    index: IndexOption = None,
+) -> None:
+    """Measure the answers on judged questions, with 95 % intervals.
+
+    qmd eval golden.json
+
+    qmd eval golden.json --without dense -o words.json
+
+    qmd eval --compare words.json all.json
+    """
+    from qmd_py.evaluation import judging
+
+    if compare:
+        before, after = _two(files)
+        _print(judging.compare(judging.load(before), judging.load(after)), as_json, signed=True)
+        return
+    if mode not in PIPELINES:
+        raise UsageError(f"no mode '{mode}': there are {', '.join(PIPELINES)}")
+    asker = _Asker(configured(index).index, mode, without or (), collections)
+    judged = {each.name: asker.judge(each) for each in _read(files, queries, worded)}
+    if output:
+        judging.save(output, judged, {"qmd": qmd_py.__version__, "mode": mode, "without": without})
+    _print(judging.report(judged), as_json, signed=False)
+    if not as_json:
+        from qmd_py.render import tables
+
+        show(tables.times(judged, asker.cold()))
+
+
+class _Asker:
+    """Asks the questions of a set where its judged notes are."""
+
+    def __init__(
+        self, index: Path, mode: str, without: Sequence[str], collections: Sequence[str] | None
+    ) -> None:
+        self._index = index
+        self._mode = mode
+        self._without = known_runs(without)
+        self._collections = tuple(collections or ())
+        self._models = Models() if mode == "search" else models()
+        self._first = ""
+
+    def judge(self, asked: "QuestionSet") -> "tuple[Judged, ...]":
+        from qmd_py.evaluation import judging
+
+        self._first = self._first or asked.questions[0].query
+        with Reader.open(self._index) as store, bar(asked.name) as progress:
+            check_collections(store, self._collections)
+            ask = Ask(judging.DEPTH, self._scope(store, asked), without=self._without)
+            done = 0
+
+            def find(text: str) -> Sequence[Hit]:
+                nonlocal done
+                done += 1
+                progress(done, len(asked.questions))
+                now = datetime.datetime.now(datetime.UTC)
+                return PIPELINES[self._mode](store, text, ask, self._models, now).hits
+
+            return judging.evaluate(asked, find)
+
+    def cold(self) -> float:
+        """Median seconds of a whole process that answers the first question."""
+        command = [
+            sys.executable,
+            "-m",
+            "qmd_py",
+            self._mode,
+            "--json",
+            "--index",
+            str(self._index),
+        ]
+        taken = []
+        for _ in range(_COLD_RUNS):
+            start = time.perf_counter()
+            subprocess.run([*command, "--", self._first], capture_output=True, check=False)
+            taken.append(time.perf_counter() - start)
+        return sorted(taken)[_COLD_RUNS // 2]
+
+    def _scope(self, store: Reader, asked: "QuestionSet") -> Scope:
+        """The collections asked for, else those that hold any judged note.
+
+        Raises:
+            UsageError: no judged note is in the index.
+        """
+        if self._collections:
+            return Scope(self._collections)
+        judged = {path for question in asked.questions for path in question.gains}
+        names = {note.collection for note in store.notes_of(Scope()) if note.path in judged}
+        if not names:
+            raise UsageError(
+                f"the index holds none of the notes that {asked.name} judges: index them first"
+            )
+        return Scope(tuple(sorted(names)))
+
+
+def _read(files: Sequence[Path], queries: Path | None, worded: Path | None) -> "list[QuestionSet]":
+    from qmd_py.evaluation import questions
+
+    sets = [questions.read(file, queries) for file in files]
+    if worded:
+        other = questions.read(worded, queries)
+        sets = [questions.worded_by(each, other) for each in sets]
+    return sets
+
+
+def _two(files: Sequence[Path]) -> tuple[Path, Path]:
+    if len(files) != 2:
+        raise UsageError("--compare takes two saved runs: the one before and the one after")
+    return files[0], files[1]
+
+
+def _print(rows: "Sequence[Row]", as_json: bool, *, signed: bool) -> None:
+    from qmd_py.render import machine, tables
+
+    if as_json:
+        emit(machine.rows_json(rows))
+    else:
+        show(tables.measures(rows, signed=signed))

@@ -1,0 +1,1 @@
+"""`search` over sets of judged questions → measures and times."""

@@ -1,0 +1,65 @@
+"""Measures and times as aligned tables."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from qmd_py.evaluation.judging import Judged, Row
+from qmd_py.render.styled import Line
+
+
+def measures(rows: Sequence[Row], *, signed: bool) -> list[Line]:
+    """A block a measure set: value and interval of every measure, a line a category.
+
+    Args:
+        rows: in the order of sets, categories, measures.
+        signed: whether values are differences.
+    """
+    names = list(dict.fromkeys(row.measure for row in rows))
+    keys = list(dict.fromkeys((row.set, row.category) for row in rows))
+    cells = {(row.set, row.category, row.measure): row for row in rows}
+    wide = max(len(_label(*key)) for key in keys)
+    lines: list[Line] = [
+        [(" " * (wide + 5), ""), ("".join(f"{name:>22}" for name in names), "faint")]
+    ]
+    for set_, category in keys:
+        found = [cells.get((set_, category, name)) for name in names]
+        count = max(row.questions for row in found if row)
+        line: Line = [
+            (f"{_label(set_, category):<{wide}}", "" if category else "title"),
+            (f"{count:>5}", "faint"),
+        ]
+        for row in found:
+            line += _cell(row, signed)
+        lines.append(line)
+    return lines
+
+
+def times(judged: Mapping[str, Sequence[Judged]], cold: float) -> list[Line]:
+    """Median and slowest time of a question in a running process, and of a whole new process."""
+    taken = sorted(one.seconds for found in judged.values() for one in found)
+    median = statistics.median(taken)
+    return [
+        [
+            ("warm ", "faint"),
+            (f"{median * 1000:.0f} ms a question (slowest {taken[-1] * 1000:.0f})", ""),
+            ("   cold ", "faint"),
+            (f"{cold:.2f} s a process", ""),
+        ]
+    ]
+
+
+def _label(set_: str, category: str) -> str:
+    return f"  {category}" if category else set_
+
+
+def _cell(row: Row | None, signed: bool) -> Line:
+    if row is None:
+        return [(" " * 22, "")]
+    sign = "+" if signed else ""
+    bounds = f" {row.low:{sign}.3f}…{row.high:{sign}.3f}"
+    # a difference whose interval leaves out zero is more than luck
+    clear = signed and (row.low > 0 or row.high < 0)
+    return [
+        (f"{row.value:{sign}.3f}".rjust(22 - len(bounds)), "marked" if clear else ""),
+        (bounds, "faint"),
+    ]
