@@ -51,7 +51,7 @@ def embed(
         IndexUnusable: the index cannot be written.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
-    with vectors.locked(_beside(store, f"{store.file.name}.embedding")):
+    with _alone(store):
         space = _space(store, embedder)
         all_ = embeddings.count_pending(store, space)
         lap = _Lap(EmbedReport(pending=all_), 0)
@@ -61,7 +61,8 @@ def embed(
                 break
             lap = _embed_batch(store, embedder, space, batch, lap)
             progress(lap.report.embedded + lap.report.failed, all_)
-    return replace(lap.report, pending=all_ - lap.report.embedded - lap.report.failed)
+        # counted anew: notes may have come and gone meanwhile
+        return replace(lap.report, pending=embeddings.count_pending(store, space))
 
 
 def waiting(store: Reader, embedder: Embedder) -> int:
@@ -70,7 +71,11 @@ def waiting(store: Reader, embedder: Embedder) -> int:
 
 
 def start_anew(store: Writer, embedder: Embedder) -> None:
-    """Drop the vectors of this embedder, good and bad ones."""
+    """Drop the vectors of this embedder, good and bad ones.
+
+    Raises:
+        Busy: another process is embedding.
+    """
     _drop(
         store,
         [s for s in embeddings.spaces(store) if s.fingerprint == fingerprint(store, embedder)],
@@ -78,7 +83,11 @@ def start_anew(store: Writer, embedder: Embedder) -> None:
 
 
 def drop_others(store: Writer, embedder: Embedder) -> int:
-    """Drop the vectors of all other embedders; how many sets there were."""
+    """Drop the vectors of all other embedders; how many sets there were.
+
+    Raises:
+        Busy: another process is embedding.
+    """
     own = fingerprint(store, embedder)
     others = [space for space in embeddings.spaces(store) if space.fingerprint != own]
     _drop(store, others)
@@ -137,12 +146,17 @@ def _space(store: Writer, embedder: Embedder) -> Space:
 
 
 def _drop(store: Writer, spaces: list[Space]) -> None:
-    with store.batch():
+    with _alone(store):
+        with store.batch():
+            for space in spaces:
+                embeddings.drop_space(store, space)
         for space in spaces:
-            embeddings.drop_space(store, space)
-    for space in spaces:
-        with contextlib.suppress(FileNotFoundError):
-            _beside(store, space.file).unlink()
+            with contextlib.suppress(FileNotFoundError):
+                _beside(store, space.file).unlink()
+
+
+def _alone(store: Reader) -> contextlib.AbstractContextManager[None]:
+    return vectors.locked(_beside(store, f"{store.file.name}.embedding"))
 
 
 def _beside(store: Reader, name: str) -> Path:

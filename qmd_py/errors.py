@@ -11,7 +11,7 @@ The tree:
     │       └── Busy        ... because another process is at work on it
     ├── NotFound            a collection, note or section of that name does not exist
     │   └── Ambiguous       ... or there are several
-    ├── ModelMissing        a model is needed that is not here, or has nothing to work on
+    ├── ModelMissing        a model is needed that is not here, or has nothing to say
     └── FileUnreadable      a file or folder cannot be read as a note
         └── NotText         ... because it holds no text
 
@@ -56,7 +56,7 @@ class Ambiguous(NotFound):
 
 
 class ModelMissing(QmdError):  # noqa: N818 — reads as what happened
-    """A model is needed that is not here, or has nothing to work on."""
+    """A model is needed that is not here, or has nothing to say."""
 
 
 class FileUnreadable(QmdError):  # noqa: N818 — reads as what happened

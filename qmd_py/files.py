@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,7 +60,7 @@ class Text:
 def notes_below(
     root: Path, globs: Sequence[str], ignores: Sequence[str], max_bytes: int, walk: Walk
 ) -> Iterator[Found]:
-    """Every note below a folder, in no particular order; symbolic links are not followed.
+    """Every note below a folder, folder by folder in the order of names; symbolic links are not followed.
 
     Hidden files and folders, `node_modules` and what `.gitignore` files (also those above the
     root, up to the repository's top) or `ignores` name are left out.
@@ -160,9 +161,9 @@ class _Place:
 
 
 def _below(place: _Place, wanted: GitIgnoreSpec, max_bytes: int, walk: Walk) -> Iterator[Found]:
-    folders = [place]
+    folders = deque([place])
     while folders:
-        here = folders.pop()
+        here = folders.popleft()
         try:
             entries = sorted(os.scandir(here.folder), key=lambda entry: entry.name)
         except OSError as error:

@@ -21,7 +21,8 @@ def ndcg(run: Sequence[str], gains: Gains, k: int) -> float:
     """
     ideal = sorted((gain for gain in gains.values() if gain > 0), reverse=True)
     best = _dcg(ideal[:k])
-    return _dcg([gains.get(id_, 0.0) for id_ in run[:k]]) / best if best else 0.0
+    # trec_eval takes grades below 0 for 0
+    return _dcg([max(gains.get(id_, 0.0), 0.0) for id_ in run[:k]]) / best if best else 0.0
 
 
 def reciprocal_rank(run: Sequence[str], gains: Gains) -> float:

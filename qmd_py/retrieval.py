@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from qmd_py import fusion, passages
+from qmd_py.errors import ModelMissing
 from qmd_py.models import Embedder
 from qmd_py.query import Query, Word, parse
 from qmd_py.records import Candidate, Run, Scope
@@ -118,15 +119,17 @@ def by_meaning(store: Reader, space: Space, asked: Asked, scope: Scope, embedder
 
     Raises:
         IndexUnusable: the vectors on disk are damaged.
+        ModelMissing: the model has no usable vector for the question.
     """
     from qmd_py import vectors
 
     file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)
     matrix = file.rows(space.rows)
     question = embedder.queries([asked.query.plain])[0]
+    if not vectors.usable(question[None]).all():
+        raise ModelMissing("the model has no usable vector for this question: use other words")
     if matching.is_everything(asked.query, scope):
-        best = vectors.nearest(matrix, question, DEPTH)
-        return embeddings.candidates(store, space, best)[:DEPTH]
+        return _nearest_of_all(store, space, matrix, question)
     return _nearest_of(matrix, question, embeddings.rows_in_scope(store, space, asked.query, scope))
 
 
@@ -191,6 +194,19 @@ def _content(name: str, analyzer: Analyzer) -> frozenset[str]:
     """The terms of a name without its function words."""
     words = [word for word in name.split() if not analyzer.is_stop_word(word)]
     return frozenset(analyzer.words(" ".join(words)))
+
+
+def _nearest_of_all(store: Reader, space: Space, matrix: "Matrix", question: "Matrix") -> Run:
+    """The best chunks of all; rows that no note uses any more take no place from others."""
+    from qmd_py import vectors
+
+    depth = DEPTH
+    while True:
+        best = vectors.nearest(matrix, question, depth)
+        found = embeddings.candidates(store, space, best)
+        if len(found) >= DEPTH or depth >= len(matrix):
+            return found[:DEPTH]
+        depth *= 2
 
 
 def _nearest_of(matrix: "Matrix", question: "Matrix", rows: list[tuple[int, int, int]]) -> Run:

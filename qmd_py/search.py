@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from qmd_py import citing, fusion, retrieval, snippets
-from qmd_py.errors import ModelMissing
+from qmd_py.errors import IndexUnusable, ModelMissing, UsageError
 from qmd_py.models import Models
 from qmd_py.records import Answer, Run, Scope
 from qmd_py.retrieval import Asked
@@ -68,14 +68,17 @@ def by_meaning(
     A score is the cosine on the embedder's own scale: 0 unrelated, 1 surely related.
 
     Raises:
-        UsageError: the question holds nothing to look for.
+        UsageError: the question holds nothing to look for, or the only run is left out.
         ModelMissing: there is no embedder, or nothing is embedded for it.
     """
+    if "dense" in ask.without:
+        raise UsageError("no run is left: vsearch has the dense one alone")
     analyzer = Analyzer(store.languages)
     asked = retrieval.understand(store, text, analyzer)
     run, remarks = _dense(store, asked, ask, models)
     if run is None or models.embedder is None:
-        raise ModelMissing(remarks[0].removeprefix("dense: "))
+        why = [*remarks, *models.missing, "no embedder"][0]
+        raise ModelMissing(why.removeprefix("dense: "))
     low, high = models.embedder.scale
     scores = {
         pid: min(max((score - low) / (high - low), 0.0), 1.0)
@@ -166,7 +169,10 @@ def _dense(
     remarks = (remark,) if remark else ()
     if space is None:
         return None, remarks
-    return retrieval.by_meaning(store, space, asked, ask.scope, models.embedder), remarks
+    try:
+        return retrieval.by_meaning(store, space, asked, ask.scope, models.embedder), remarks
+    except (IndexUnusable, ModelMissing) as error:
+        return None, (f"dense: {error}",)
 
 
 def _sure(fused_runs: Mapping[str, Mapping[int, float]], models: Models) -> float:

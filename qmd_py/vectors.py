@@ -70,11 +70,11 @@ def nearest(matrix: "Matrix", query: "Matrix", depth: int) -> list[tuple[int, fl
         depth: how many at most.
     """
     scores = matrix @ query
+    chosen = np.arange(len(scores))
     if depth < len(scores):
-        chosen = np.argpartition(-scores, depth)[:depth]
-    else:
-        chosen = np.arange(len(scores))
-    order = chosen[np.lexsort((chosen, -scores[chosen]))]
+        # with all that tie with the last one, so that row numbers decide between them
+        chosen = np.flatnonzero(scores >= np.partition(scores, -depth)[-depth])
+    order = chosen[np.lexsort((chosen, -scores[chosen]))][:depth]
     return [(int(row), float(scores[row])) for row in order]
 
 

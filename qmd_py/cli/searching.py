@@ -3,6 +3,7 @@
 import datetime
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -109,7 +110,7 @@ def searcher(mode: str) -> Callable[..., None]:
             answer = PIPELINES[mode](store, text, ask, available, now)
             analyzer = Analyzer(store.languages)
         if form:
-            emit(_FORMATS[form](answer, not no_toc, "\0" if null else "\n"))
+            emit(_FORMATS[form](answer, Layout(not no_toc, explain, "\0" if null else "\n")))
         else:
             show(people.answer_lines(answer, analyzer, explain=explain))
         _remark(answer)
@@ -158,11 +159,22 @@ PIPELINES: Mapping[str, Pipeline] = {
     "query": hybrid,
 }
 
-_FORMATS: Mapping[str, Callable[[Answer, bool, str], str]] = {
-    "json": lambda answer, toc, _: machine.answer_json(answer, toc=toc),
-    "csv": lambda answer, _toc, _: machine.answer_csv(answer),
-    "md": lambda answer, _toc, _: machine.answer_markdown(answer),
-    "files": lambda answer, _toc, separator: machine.answer_files(answer, separator),
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the formats for programs can vary."""
+
+    toc: bool
+    explain: bool
+    separator: str
+    """Ends each file in a list of files."""
+
+
+_FORMATS: Mapping[str, Callable[[Answer, Layout], str]] = {
+    "json": lambda answer, how: machine.answer_json(answer, toc=how.toc, explain=how.explain),
+    "csv": lambda answer, _: machine.answer_csv(answer),
+    "md": lambda answer, _: machine.answer_markdown(answer),
+    "files": lambda answer, how: machine.answer_files(answer, how.separator),
 }
 
 

@@ -27,17 +27,18 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def answer_json(answer: Answer, *, toc: bool = True) -> str:
+def answer_json(answer: Answer, *, toc: bool = True, explain: bool = False) -> str:
     """The answer as one JSON object on one line."""
-    return _json(
-        {
-            "query": answer.query,
-            "mode": answer.mode,
-            "retrieved_at": answer.retrieved_at,
-            "skipped": answer.skipped,
-            "results": [_hit(hit, toc=toc) for hit in answer.hits],
-        }
-    )
+    shown: dict[str, object] = {
+        "query": answer.query,
+        "mode": answer.mode,
+        "retrieved_at": answer.retrieved_at,
+        "skipped": answer.skipped,
+        "results": [_hit(hit, toc=toc, explain=explain) for hit in answer.hits],
+    }
+    if explain:
+        shown["respelled"] = dict(answer.respelled)
+    return _json(shown)
 
 
 def answer_csv(answer: Answer) -> str:
@@ -123,7 +124,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _hit(hit: Hit, *, toc: bool) -> Mapping[str, object]:
+def _hit(hit: Hit, *, toc: bool, explain: bool) -> Mapping[str, object]:
     shown: dict[str, object] = {
         "pid": hit.pid,
         "collection": hit.collection,
@@ -136,6 +137,8 @@ def _hit(hit: Hit, *, toc: bool) -> Mapping[str, object]:
     shown["matches"] = [_match(match) for match in hit.matches]
     shown["source"] = asdict(hit.source)
     shown["stale"] = hit.stale
+    if explain:
+        shown["explain"] = [asdict(share) for share in hit.shares]
     if hit.body is not None:
         shown["body"] = hit.body
     return shown

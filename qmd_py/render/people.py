@@ -1,7 +1,6 @@
 """Answers for people, as styled lines."""
 
 import os
-import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from qmd_py.records import (
     Hit,
     IndexReport,
     IndexStatus,
-    Match,
     Section,
     StoredNote,
 )
@@ -24,7 +22,7 @@ _REASONS = 5  # shown of what was passed over; the line stays readable
 
 def answer_lines(answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
     """Place, pid, breadcrumb, score and snippet of each hit, then its further places."""
-    lines: list[Line] = []
+    lines = _respelled(answer) if explain else []
     for hit in answer.hits:
         if lines:
             lines.append([])
@@ -138,7 +136,7 @@ def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list
         for match in others
     ]
     if explain:
-        lines += [_evidence(match) for match in hit.matches]
+        lines += _shares(hit)
     if hit.body is not None:
         lines += [[(line, "")] for line in hit.body.split("\n")]
     return lines
@@ -158,10 +156,20 @@ def _marked(text: str, answer: Answer, analyzer: Analyzer) -> Line:
     return [*line, (text[at:], "")]
 
 
-def _evidence(match: Match) -> Line:
-    ranks = ", ".join(f"{run} {rank:g}" for run, rank in match.evidence.items())
-    path = shlex.join(match.toc_path) or "(whole note)"
-    return [(f"  {path}: rank in {ranks or 'no run'}", "faint")]
+def _shares(hit: Hit) -> list[Line]:
+    """What each run said of a hit: its rank and score there, and its part of the hit's score."""
+    lines: list[Line] = [[("  run       rank      score   share", "faint")]]
+    for share in hit.shares:
+        part = "" if share.contribution is None else f"{share.contribution:8.3f}"
+        lines.append([(f"  {share.run:<8}{share.rank:6}{share.score:11.3f}{part}", "")])
+    return lines
+
+
+def _respelled(answer: Answer) -> list[Line]:
+    return [
+        [(f"'{typed}' is not in the index, looked for ", "faint"), (", ".join(terms), "")]
+        for typed, terms in answer.respelled.items()
+    ]
 
 
 def _shown_path(file: str) -> str:

@@ -1,0 +1,104 @@
+"""README knows every command, option, variable and status, and its transcripts are real."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer.main
+
+import qmd_py
+from qmd_py.cli.commands import app
+
+if TYPE_CHECKING:
+    from typer.testing import Result
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def steps() -> Iterator[tuple[str, str]]:
+    """(command line, expected output) of every transcript."""
+    for block in BLOCKS:
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, output = part.partition("\n")
+            yield line, output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_readme_lists_the_command(name: str) -> None:
+    last = name.split()[-1]
+    assert f"qmd {name}" in README or (name != last and f"`{last} " in README)
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS.items(), ids=COMMANDS)
+def test_readme_explains_every_option(name: str, command: Any) -> None:
+    for param in command.params:
+        for option in param.opts:
+            if option.startswith("--"):
+                assert f"`{option}" in README or f"{option}`" in README, f"{name} {option}"
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS.items(), ids=COMMANDS)
+def test_every_command_has_help(name: str, command: Any) -> None:
+    assert command.help
+
+
+@pytest.mark.parametrize("variable", ["QMD_INDEX", "QMD_CONFIG", "NO_COLOR"])
+def test_readme_names_the_variable(variable: str) -> None:
+    assert f"`{variable}`" in README
+
+
+def test_every_variable_that_is_read_is_named() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "qmd_py").rglob("*.py"))
+    assert set(re.findall(r'"(QMD_[A-Z_]+)"', sources)) <= set(
+        re.findall(r"`(QMD_[A-Z_]+)`", README)
+    )
+
+
+def test_changelog_is_about_this_version_or_a_later_one() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "## Unreleased" in changelog or f"## {qmd_py.__version__}" in changelog
+
+
+def alike(output: str, expected: str) -> bool:
+    """Equal, but that scores may differ a little from processor to processor."""
+    number = re.compile(r"\b\d\.\d+")
+    close = [
+        abs(float(a) - float(b)) < 0.02
+        for a, b in zip(number.findall(output), number.findall(expected), strict=False)
+    ]
+    return number.sub("0.0", output) == number.sub("0.0", expected) and all(close)
+
+
+def test_transcripts_are_real(
+    qmd: "Callable[..., Result]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replays every `$ qmd …` in order; an output that README cuts short is compared as far as it goes."""
+    monkeypatch.chdir(ROOT)
+    replayed = 0
+    for line, expected in steps():
+        output = ""
+        for part in line.split(" && "):
+            words = shlex.split(part)
+            if words[0] == "qmd":
+                output += qmd(*words[1:]).stdout
+                replayed += 1
+        if expected and output:
+            shown = expected.rstrip("\n").splitlines()
+            assert alike("\n".join(output.splitlines()[: len(shown)]), "\n".join(shown)), line
+    assert replayed >= 6
