@@ -12,6 +12,7 @@ The tree:
     ├── NotFound            a collection, note or section of that name does not exist
     │   └── Ambiguous       ... or there are several
     ├── ModelMissing        a model is needed that is not here, or has nothing to say
+    ├── ModelFailed         a model or its file broke down
     └── FileUnreadable      a file or folder cannot be read as a note
         └── NotText         ... because it holds no text
 
@@ -57,6 +58,10 @@ class Ambiguous(NotFound):
 
 class ModelMissing(QmdError):  # noqa: N818 — reads as what happened
     """A model is needed that is not here, or has nothing to say."""
+
+
+class ModelFailed(QmdError):  # noqa: N818 — reads as what happened
+    """A model file is damaged or unfit, or the model broke down at work."""
 
 
 class FileUnreadable(QmdError):  # noqa: N818 — reads as what happened

@@ -1,8 +1,10 @@
 """What a model has to be able to do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from qmd_py.records import Variant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,10 +36,44 @@ class Embedder(Protocol):
         """Embed passages of notes."""
 
 
+class Expander(Protocol):
+    """A language model that words a question in other ways."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model's file and its prompt; expansions of two are never mixed."""
+
+    def expand(self, question: str) -> tuple[Variant, ...]:
+        """Variants of a question as the model wrote them, unguarded; empty when it wrote none.
+
+        Raises:
+            ModelFailed: the model broke down.
+        """
+
+
+class Reranker(Protocol):
+    """A cross-encoder: reads question and passage together."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model's file and its template; scores of two are never mixed."""
+
+    def scores(self, question: str, passages: Sequence[str]) -> Iterator[float]:
+        """P(the passage answers the question), 0 to 1, one a passage in order, as they are ready.
+
+        NaN where the model gave none.
+
+        Raises:
+            ModelFailed: the model broke down.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Models:
     """The models a search may use; None for one that is missing."""
 
     embedder: Embedder | None = None
+    expander: Expander | None = None
+    reranker: Reranker | None = None
     missing: tuple[str, ...] = ()
     """For each missing one, the stage that is left out and why: `dense: no embedder here`."""

@@ -132,6 +132,16 @@ Run: TypeAlias = Sequence[Candidate]
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """Another wording of a question, and which search it is for."""
+
+    kind: str
+    """`lex`: words for BM25 alone; `vec`: a paraphrase, `hyde`: an invented answer, both for the
+    dense run alone."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """What may be found at all; applied before any cut."""
 

@@ -15,4 +15,4 @@ def models() -> Models:
         from qmd_py.embedded import BuiltIn
     except ImportError as error:
         return Models(missing=(f"dense: no built-in embedder on this machine ({error})", *_LATER))
-    return Models(BuiltIn(config.threads()), _LATER)
+    return Models(BuiltIn(config.threads()), missing=_LATER)
