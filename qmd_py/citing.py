@@ -2,9 +2,10 @@
 
 import datetime
 import hashlib
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -28,7 +29,7 @@ from qmd_py.terms import Analyzer
 MATCHES = 3
 """Places shown of one note; each in another section."""
 
-_CHUNK_RUNS = ("bm25", "near", "dense")
+_CHUNK_RUNS = ("bm25", "near", "dense", "vec", "hyde", "phrasings")
 _LOOKED_AT = 12
 """Chunks of a note that are looked at for its places."""
 
@@ -44,6 +45,8 @@ class Ranking:
     fused: Mapping[str, Mapping[int, float]]
     """The lists over notes that were fused: name → pid → score, best first."""
     weights: Mapping[str, float]
+    said: Mapping[int, float] = field(default_factory=dict)
+    """pid → the reranker's P(yes), for the notes it has read."""
     places: Run = ()
     """The chunks of the notes to show, by what their own text says to the question."""
 
@@ -58,29 +61,9 @@ class Style:
     """Bytes of the largest note that is shown whole; 0 for none."""
 
 
-def cite(
-    store: Reader,
-    analyzer: Analyzer,
-    terms: frozenset[str],
-    ranking: Ranking,
-    shown: Sequence[tuple[int, float]],
-    style: Style,
-) -> tuple[Hit, ...]:
-    """The hits for the notes to show, in the same order.
+class Citer:
+    """Turns ranked notes into hits."""
 
-    Args:
-        store: the index.
-        analyzer: of the index's languages.
-        terms: index terms of the question.
-        ranking: what was found.
-        shown: (pid, score) of the notes to show.
-        style: how much of them.
-    """
-    citer = _Citer(store, analyzer, terms, ranking, style)
-    return citer.hits(shown)
-
-
-class _Citer:
     def __init__(
         self,
         store: Reader,
@@ -101,7 +84,12 @@ class _Citer:
         }
         self._note_scores = {name: _notes(run) for name, run in ranking.runs.items()}
 
+    def best_places(self, pids: Sequence[int]) -> dict[int, StoredChunk]:
+        """The chunk that speaks most for each note."""
+        return {pid: found[0][0] for pid, found in self._places(pids).items() if found}
+
     def hits(self, shown: Sequence[tuple[int, float]]) -> tuple[Hit, ...]:
+        """The hits for (pid, score) of the notes to show, in the same order."""
         pids = [pid for pid, _ in shown]
         notes = self._store.notes(pids)
         places = self._places(pids)
@@ -191,6 +179,8 @@ class _Citer:
                 rank = _rank(scores, stored.pid)
             if rank:
                 found[name] = rank
+        if stored.pid in self._ranking.said and not math.isnan(self._ranking.said[stored.pid]):
+            found["rerank"] = self._ranking.said[stored.pid]
         return found
 
     def _shares(self, pid: int) -> Iterable[Share]:

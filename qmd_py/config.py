@@ -22,6 +22,12 @@ class Settings:
     """Longest chunk with its breadcrumb, in characters."""
     max_bytes: int = DEFAULT_MAX_BYTES
     """Larger files are passed over, by name."""
+    embed: str | None = None
+    """The model that embeds: a name, the path of a file, or `none`; None: the catalogue's default."""
+    expand: str | None = None
+    """The model that expands questions, likewise."""
+    rerank: str | None = None
+    """The model that reranks, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,14 @@ class Config:
     index: Path
     """The index file."""
     settings: Settings
+    cache: Path
+    """The file that keeps what models answered."""
+    models_dir: Path
+    """The folder of pulled models."""
+    catalogues: tuple[Path, ...]
+    """Lists of models beside our own; of two entries with one name the later counts."""
+    hub: str | None
+    """Address of the model hub; None: the public one."""
 
 
 def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
@@ -45,7 +59,17 @@ def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
     table = _read_toml(file) if file.is_file() or environ.get("QMD_CONFIG") else {}
     chosen = index or _path(environ.get("QMD_INDEX")) or _path(table.pop("index", None))
     table.pop("index", None)
-    return Config(chosen or _data_dir() / "index.sqlite", _settings(table, file))
+    cache = _path(environ.get("QMD_CACHE")) or _cache_dir() / "answers.sqlite"
+    models = _path(environ.get("QMD_MODELS_DIR")) or _path(table.pop("models_dir", None))
+    table.pop("models_dir", None)
+    return Config(
+        index=chosen or _data_dir() / "index.sqlite",
+        settings=_settings(table, file),
+        cache=cache,
+        models_dir=models or _cache_dir() / "models",
+        catalogues=_catalogues(environ),
+        hub=environ.get("HF_ENDPOINT") or None,
+    )
 
 
 def threads() -> int:
@@ -81,15 +105,31 @@ def _quota() -> int:
 def _settings_file(environ: Mapping[str, str]) -> Path:
     if chosen := environ.get("QMD_CONFIG"):
         return Path(chosen).expanduser()
+    return _config_dir() / "config.toml"
+
+
+def _catalogues(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    own = _config_dir() / "models.toml"
+    named = _path(environ.get("QMD_MODELS"))
+    return (*([own] if own.is_file() else []), *([named] if named else []))
+
+
+def _config_dir() -> Path:
     import platformdirs
 
-    return Path(platformdirs.user_config_dir("qmd-py")) / "config.toml"
+    return Path(platformdirs.user_config_dir("qmd-py"))
 
 
 def _data_dir() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("qmd-py"))
+
+
+def _cache_dir() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("qmd-py"))
 
 
 def _path(value: object) -> Path | None:
@@ -120,7 +160,21 @@ def _settings(table: Mapping[str, object], file: Path) -> Settings:
         languages=tuple(languages),
         chunk_chars=_number(table, "chunk_chars", DEFAULT_CHUNK_CHARS, 200, file),
         max_bytes=_number(table, "max_bytes", DEFAULT_MAX_BYTES, 1, file),
+        embed=_model(table, "embed", file),
+        expand=_model(table, "expand", file),
+        rerank=_model(table, "rerank", file),
     )
+
+
+def _model(table: Mapping[str, object], role: str, file: Path) -> str | None:
+    """The choice of a model; a path is taken from the folder of the settings file."""
+    value = table.get(role)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"'{role}' in {file} must be the name of a model, a path or \"none\"")
+    path = _path(value)
+    return str(file.parent / path) if path and ("/" in value or path.suffix == ".gguf") else value
 
 
 def _number(table: Mapping[str, object], key: str, default: int, least: int, file: Path) -> int:

@@ -13,6 +13,7 @@ The tree:
     │   └── Ambiguous       ... or there are several
     ├── ModelMissing        a model is needed that is not here, or has nothing to say
     ├── ModelFailed         a model or its file broke down
+    ├── DownloadFailed      a model's file cannot be fetched
     └── FileUnreadable      a file or folder cannot be read as a note
         └── NotText         ... because it holds no text
 
@@ -62,6 +63,10 @@ class ModelMissing(QmdError):  # noqa: N818 — reads as what happened
 
 class ModelFailed(QmdError):  # noqa: N818 — reads as what happened
     """A model file is damaged or unfit, or the model broke down at work."""
+
+
+class DownloadFailed(QmdError):  # noqa: N818 — reads as what happened
+    """A model's file cannot be fetched, or what came is not it."""
 
 
 class FileUnreadable(QmdError):  # noqa: N818 — reads as what happened

@@ -1,5 +1,6 @@
 """Runs → one run. Pure: ids and numbers in, ids and numbers out."""
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -48,6 +49,40 @@ def contributions(
         if rank and best:
             found[name] = weights.get(name, 1.0) / (rrf_k + rank) / best
     return found
+
+
+UNSURE = 1.1
+"""Log-odds up to which a reranker has said nothing: P(yes) between a quarter and three quarters."""
+
+_CERTAIN = 0.999
+"""Probabilities are taken as no surer than this, so that no answer is beyond revision."""
+
+
+def blend(prior: float, probability: float) -> float:
+    """A score from 0 to 1 after a reranker has spoken.
+
+    Bayes in log-odds: those of the prior plus those of the reranker, less what counts as unsure. A
+    confident reranker moves any hit, rank 1 included; an unsure one leaves the order as it was. NaN
+    says nothing.
+
+    Args:
+        prior: the fused score, 0 to 1.
+        probability: the reranker's P(yes).
+    """
+    said = 0.0 if math.isnan(probability) else _log_odds(probability, 1 - _CERTAIN)
+    evidence = math.copysign(max(abs(said) - UNSURE, 0.0), said)
+    return 1 / (1 + math.exp(-_log_odds(prior, 0.02) - evidence))
+
+
+def best_blend(prior: float) -> float:
+    """The highest score that a hit with this prior can reach."""
+    return blend(prior, 1.0)
+
+
+def _log_odds(probability: float, least: float) -> float:
+    """Log-odds of a probability kept away from 0 and 1 by `least`."""
+    kept = min(max(probability, least), 1 - least)
+    return math.log(kept / (1 - kept))
 
 
 def summed(runs: Iterable[Mapping[Id, float]]) -> dict[Id, float]:

@@ -48,6 +48,8 @@ class Query:
     """Each must occur in the note."""
     excluded: tuple[Phrase, ...] = ()
     """None may occur in the note."""
+    required: tuple[Phrase, ...] = ()
+    """Each must occur in the note, like `phrases`, but says nothing about how well it answers."""
 
     @property
     def plain(self) -> str:

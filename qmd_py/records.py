@@ -222,6 +222,16 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of a pipeline that has run."""
+
+    name: str
+    seconds: float = field(compare=False)
+    note: str = ""
+    """What it did, in words, where that is not plain."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a search command prints."""
 
@@ -237,6 +247,15 @@ class Answer:
     """Words the index does not contain, with the index terms looked for in their place."""
     cut: int = 0
     """Notes left out for their low score."""
+    stages: tuple[Stage, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    """Other wordings that were searched."""
+    dropped: tuple[tuple[Variant, str], ...] = ()
+    """Other wordings that were not, each with the reason."""
+    leads: bool = False
+    """Whether one note clearly led before anything but words was asked."""
+    widened_by: str = ""
+    """Who gave the other wordings, or why there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """The first stage: a question → runs."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from qmd_py import fusion, passages
-from qmd_py.errors import ModelMissing
+from qmd_py.errors import ModelMissing, UsageError
 from qmd_py.models import Embedder
 from qmd_py.query import Query, Word, parse
 from qmd_py.records import Candidate, Run, Scope
@@ -74,7 +75,8 @@ def understand(store: Reader, text: str, analyzer: Analyzer) -> Asked:
     near = [found for word in unknown if (found := _respelled(store, word, analyzer))]
     asked = len(query.words) + len(query.phrases)
     known = asked - len(unknown) + len(near) / 2
-    return Asked(query, replace(query, words=tuple(near)) if near else None, known / asked)
+    respelled = replace(query, words=tuple(near), phrases=(), required=query.phrases)
+    return Asked(query, respelled if near else None, known / asked)
 
 
 def by_words(store: Reader, asked: Asked, scope: Scope) -> dict[str, Run]:
@@ -97,6 +99,28 @@ def places(store: Reader, asked: Asked, pids: Sequence[int]) -> Run:
     return [replace(found[id_], score=score) for id_, score in scores.items()]
 
 
+def by_other_words(
+    store: Reader, asked: Asked, texts: Sequence[str], scope: Scope, analyzer: Analyzer
+) -> dict[str, Run]:
+    """BM25 over chunks and notes for the words of some lex variants, taken together.
+
+    As one bag of words they weigh as one, however many there are.
+    """
+    words: dict[tuple[str, ...], Word] = {}
+    for text in texts:
+        with contextlib.suppress(UsageError):  # a variant without words finds nothing
+            words |= {word.terms: word for word in parse(text, analyzer).words}
+    if not words:
+        return {}
+    own = asked.query
+    required = (*own.phrases, *own.required)
+    query = replace(own, words=tuple(words.values()), phrases=(), required=required)
+    return {
+        "bm25": store.chunk_run(query, scope, DEPTH, WEIGHTS),
+        "note": store.note_run(query, scope, DEPTH, WEIGHTS),
+    }
+
+
 def by_title(store: Reader, asked: Asked, scope: Scope, analyzer: Analyzer) -> Run:
     """Notes by how far their title, or one of their aliases, is the question.
 
@@ -114,23 +138,45 @@ def by_title(store: Reader, asked: Asked, scope: Scope, analyzer: Analyzer) -> R
     return sorted(found, key=lambda candidate: -candidate.score)
 
 
-def by_meaning(store: Reader, space: Space, asked: Asked, scope: Scope, embedder: Embedder) -> Run:
-    """Chunks by the cosine of their vector with the question's.
+def by_meaning(
+    store: Reader, space: Space, query: Query, scope: Scope, asked: "Matrix"
+) -> list[Run]:
+    """For each vector, the chunks by their cosine with it, best first.
+
+    Args:
+        store: the index.
+        space: where its vectors are.
+        query: phrases and exclusions that the notes have to meet.
+        scope: what may be found.
+        asked: unit vectors of a question and its variants, one a row.
 
     Raises:
         IndexUnusable: the vectors on disk are damaged.
-        ModelMissing: the model has no usable vector for the question.
     """
     from qmd_py import vectors
 
     file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)
     matrix = file.rows(space.rows)
-    question = embedder.queries([asked.query.plain])[0]
-    if not vectors.usable(question[None]).all():
+    if matching.is_everything(query, scope):
+        return [_nearest_of_all(store, space, matrix, one) for one in asked]
+    rows = embeddings.rows_in_scope(store, space, query, scope)
+    return [_nearest_of(matrix, one, rows) for one in asked]
+
+
+def vectors_of(embedder: Embedder, question: str, variants: Sequence[str]) -> "Matrix":
+    """The vectors of a question and its variants, in one call; unusable ones of variants are zeros.
+
+    Raises:
+        ModelMissing: the model has no usable vector for the question.
+    """
+    from qmd_py import vectors
+
+    rows = embedder.queries([question, *variants])
+    usable = vectors.usable(rows)
+    if not usable[0]:
         raise ModelMissing("the model has no usable vector for this question: use other words")
-    if matching.is_everything(asked.query, scope):
-        return _nearest_of_all(store, space, matrix, question)
-    return _nearest_of(matrix, question, embeddings.rows_in_scope(store, space, asked.query, scope))
+    rows[~usable] = 0.0
+    return rows
 
 
 def space_for(store: Reader, embedder: Embedder) -> tuple[Space | None, str | None]:
@@ -168,6 +214,16 @@ def notes_of(run: Run, second: float = 0.0) -> dict[int, float]:
         for pid, score in best.items()
     }
     return dict(sorted(scores.items(), key=lambda item: -item[1]))
+
+
+def united(runs: Sequence[Run]) -> Run:
+    """Several dense runs as one: each chunk with its best cosine, best first."""
+    best: dict[int, Candidate] = {}
+    for candidate in (one for run in runs for one in run):
+        held = best.get(candidate.id)
+        if held is None or candidate.score > held.score:
+            best[candidate.id] = candidate
+    return sorted(best.values(), key=lambda candidate: -candidate.score)[:DEPTH]
 
 
 def dense_notes(run: Run) -> dict[int, float]:

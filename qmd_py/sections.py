@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from qmd_py import files, markdown
+from qmd_py import files, markdown, passages
 from qmd_py.errors import Ambiguous, FileUnreadable, NotFound
 from qmd_py.markdown import Document, plain_heading
 from qmd_py.markdown.tree import Spot
@@ -72,8 +72,8 @@ def section(store: Reader, reference: str, path: Sequence[str], max_bytes: int) 
         line=place.line,
         last_line=place.last_line,
         text=text,
-        section_tokens=tokens(text),
-        note_tokens=tokens(whole),
+        section_tokens=passages.tokens(text),
+        note_tokens=passages.tokens(whole),
     )
 
 
@@ -117,17 +117,6 @@ def resolve(document: Document, path: Sequence[str]) -> Spot:
         if found:
             raise Ambiguous(f"several headings fit {_show(wanted)}: {_list(found)}")
     raise NotFound(f"no heading {_show(wanted)} in the note now: {_nearest(document, wanted)}")
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a language model would read: the estimate needs no model.
-
-    Four characters a token in ASCII, two and a half in other alphabets, one in scripts written
-    without spaces; close to the common byte-pair vocabularies.
-    """
-    ascii_count = sum(character.isascii() for character in text)
-    dense = sum(character >= "\u2e80" for character in text)
-    return round(ascii_count / 4 + (len(text) - ascii_count - dense) / 2.5 + dense)
 
 
 _Fits = Callable[[Section, Sequence[str]], bool]

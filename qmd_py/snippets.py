@@ -1,7 +1,7 @@
 """The lines of a chunk that are worth showing."""
 
 import re
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 from qmd_py.terms import Analyzer
@@ -67,6 +67,35 @@ def snippet(
             break
         shown += [line] if line else []
     return Snippet(_fitted(" ".join(shown), wanted, analyzer, length), start)
+
+
+def window(
+    text: str, wanted: Set[str], analyzer: Analyzer, size: Callable[[str], int], most: int
+) -> str:
+    """The lines of a chunk that hold most of the wanted terms, as they are in the note.
+
+    Args:
+        text: a chunk's Markdown.
+        wanted: index terms of the question.
+        analyzer: makes terms of the text.
+        size: what a text costs.
+        most: what the window may cost; its last line may go over, for the reader to cut.
+    """
+    if size(text) <= most:
+        return text
+    lines = text.split("\n")
+    held = [_held(line[:_LONGEST_LINE], wanted, analyzer) for line in lines]
+    start = _best_start(lines, held, most * len(text) // size(text))
+    spent = 0
+    for at in range(start, len(lines)):
+        if spent >= most:
+            return "\n".join(lines[start:at])
+        spent += size(lines[at]) + 1
+    # the end was reached with room to spare: what stands before the window fills it
+    while start and spent + size(lines[start - 1]) < most:
+        start -= 1
+        spent += size(lines[start]) + 1
+    return "\n".join(lines[start:])
 
 
 def _masked_comments(text: str) -> str:

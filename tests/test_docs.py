@@ -58,7 +58,7 @@ def test_every_command_has_help(name: str, command: Any) -> None:
     assert command.help
 
 
-@pytest.mark.parametrize("variable", ["QMD_INDEX", "QMD_CONFIG", "NO_COLOR"])
+@pytest.mark.parametrize("variable", ["QMD_INDEX", "QMD_CONFIG", "NO_COLOR", "HF_ENDPOINT"])
 def test_readme_names_the_variable(variable: str) -> None:
     assert f"`{variable}`" in README
 

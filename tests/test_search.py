@@ -1,17 +1,28 @@
 import datetime
 import json
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from qmd_py import indexing, sections
+from qmd_py import config, embedding, indexing, sections
 from qmd_py.config import Settings
-from qmd_py.errors import UsageError
-from qmd_py.models import Models
+from qmd_py.errors import ModelMissing, UsageError
+from qmd_py.models import Embedder, Models
 from qmd_py.records import Answer, Hit, Scope
-from qmd_py.search import Ask, by_words, hybrid
+from qmd_py.retrieval import fingerprint
+from qmd_py.search.asking import Ask
+from qmd_py.search.hybrid import hybrid
+from qmd_py.search.simple import by_meaning, by_words
+from qmd_py.store import embeddings
 from qmd_py.store.writer import Writer
+from tests.fakes import FailingEmbedder, FakeEmbedder
+
+if TYPE_CHECKING:
+    from typer.testing import Result
 
 LIMIT = 1_000_000  # bytes
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
@@ -19,6 +30,7 @@ MODELS = Models(missing=("dense: no embedder here",))
 GOLDEN = Path(__file__).parent / "vault-golden.json"
 
 Search = Callable[..., Answer]
+Pipeline = Callable[[Writer, str, Ask, Models, datetime.datetime], Answer]
 
 
 @pytest.fixture
@@ -108,7 +120,8 @@ def test_a_shorter_answer_is_the_beginning_of_a_longer_one(
 
 def test_the_same_question_has_the_same_answer(store: Writer, search: Search, vault: Path) -> None:
     index(store, vault)
-    assert search("worker pool") == search("worker pool")
+    answers = [replace(search("worker pool"), stages=()) for _ in range(2)]  # stages have times
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize(
@@ -313,3 +326,364 @@ def test_an_answer_names_its_time_and_what_was_skipped(
     assert answer.retrieved_at == "2026-01-02T03:04:05Z"
     assert answer.skipped == (MODELS.missing if answer.mode == "query" else ())
     assert _only(answer).matches[0].evidence["bm25"] == 1
+
+
+FAKE = FakeEmbedder()
+MEANT = [pytest.param(hybrid, id="hybrid"), pytest.param(by_meaning, id="by meaning")]
+
+
+def ask(
+    store: Writer,
+    question: str,
+    pipeline: Pipeline = hybrid,
+    embedder: Embedder | None = FAKE,
+    **ask,
+) -> Answer:
+    """Ask with a model that knows a few synonyms."""
+    return pipeline(store, question, Ask(**ask), Models(embedder), NOW)
+
+
+def embed(store: Writer, embedder: Embedder = FAKE) -> None:
+    embedding.embed(store, embedder)
+
+
+CARS = {
+    "a.md": "Car.",
+    "b.md": "Automobile, parked.",
+    "c.md": "Всё про автомобиль.",
+    "z.md": "Bread.",
+}
+
+
+def test_only_meaning_finds_another_word_for_the_same(store: Writer, folder: Path) -> None:
+    put(store, folder, CARS)
+    embed(store)
+    assert paths(ask(store, "car", by_words)) == ["a.md"]
+    found = ask(store, "car", limit=3)
+    assert paths(found) == ["a.md", "b.md", "c.md"]
+    assert [hit.matches[0].evidence for hit in found.hits] == [
+        {"bm25": 1, "note": 1, "dense": 1},
+        {"dense": 2},
+        {"dense": 3},
+    ]
+
+
+def test_a_question_in_another_language_is_left_to_meaning(store: Writer, folder: Path) -> None:
+    put(store, folder, {"a.md": "Car.", "b.md": "Bread and butter.", "c.md": "A cat."})
+    embed(store)
+    found = ask(store, "автомобиль")
+    assert paths(found)[0] == "a.md"
+    assert found.hits[0].matches[0].evidence == {"dense": 1}
+    assert found.hits[0].score == pytest.approx(1)
+
+
+@pytest.mark.parametrize("pipeline", MEANT)
+def test_what_is_not_embedded_yet_is_told_and_the_rest_found(
+    store: Writer, folder: Path, pipeline
+) -> None:
+    put(store, folder, {"a.md": "An automobile."})
+    embed(store)
+    put(store, folder, {"b.md": "A car.", "c.md": "A vehicle."})
+    found = ask(store, "car", pipeline)
+    assert paths(found) == (["b.md", "a.md"] if pipeline is hybrid else ["a.md"])
+    assert found.skipped == ("dense: 2 passages wait for 'qmd embed'",)
+    embed(store)
+    found = ask(store, "car", pipeline)
+    assert set(paths(found)) == {"a.md", "b.md", "c.md"}
+    assert found.skipped == ()
+
+
+def test_vectors_of_another_model_are_left_out_and_kept(store: Writer, folder: Path) -> None:
+    put(store, folder, CARS)
+    embed(store, FakeEmbedder("old"))
+    found = ask(store, "car")
+    assert paths(found) == ["a.md"]
+    remark = "the vectors are of another model or setting: run 'qmd embed'"
+    assert found.skipped == (f"dense: {remark}",)
+    with pytest.raises(ModelMissing, match=remark):
+        ask(store, "car", by_meaning)
+    (space,) = embeddings.spaces(store)
+    assert (space.fingerprint, space.rows) == (fingerprint(store, FakeEmbedder("old")), 4)
+
+
+def test_an_index_that_was_never_embedded_says_so(store: Writer, folder: Path) -> None:
+    put(store, folder, CARS)
+    assert ask(store, "car").skipped == ("dense: nothing is embedded yet: run 'qmd embed'",)
+    with pytest.raises(ModelMissing, match="nothing is embedded yet: run 'qmd embed'"):
+        ask(store, "car", by_meaning)
+
+
+def test_without_an_embedder_words_answer_and_meaning_says_why(store: Writer, folder: Path) -> None:
+    put(store, folder, CARS)
+    embed(store)
+    assert paths(hybrid(store, "car", Ask(), MODELS, NOW)) == ["a.md"]
+    with pytest.raises(ModelMissing, match=r"^no embedder here$"):
+        by_meaning(store, "car", Ask(), MODELS, NOW)
+    with pytest.raises(ModelMissing, match=r"^no embedder$"):
+        by_meaning(store, "car", Ask(), Models(), NOW)
+
+
+def test_lost_vectors_take_no_words_away(store: Writer, folder: Path) -> None:
+    put(store, folder, CARS)
+    embed(store)
+    (space,) = embeddings.spaces(store)
+    store.file.with_name(space.file).unlink()
+    found = ask(store, "car")
+    assert paths(found) == ["a.md"]
+    assert "run 'qmd embed --force' to make them anew" in found.skipped[0]
+    with pytest.raises(ModelMissing, match="run 'qmd embed --force'"):
+        ask(store, "car", by_meaning)
+
+
+@pytest.mark.parametrize("value", [float("nan"), 0.0, float("inf")])
+def test_a_model_that_fails_takes_no_words_away(store: Writer, folder: Path, value: float) -> None:
+    put(store, folder, {"a.md": "poison", "b.md": "bread"})
+    embedder = FailingEmbedder("poison", value)
+    embed(store, embedder)
+    assert paths(ask(store, "bread", embedder=embedder)) == ["b.md"]
+    found = ask(store, "poison", embedder=embedder)
+    assert paths(found) == ["a.md"]
+    assert 0 < found.hits[0].score <= 1
+    assert found.skipped == (
+        "dense: the model has no usable vector for this question: use other words",
+    )
+
+
+@pytest.mark.parametrize("pipeline", MEANT)
+def test_filters_act_before_the_cut_of_the_dense_run(
+    store: Writer, tmp_path: Path, pipeline
+) -> None:
+    put(store, tmp_path / "A", {f"{n}.md": f"car car {n}" for n in range(1000)})
+    put(store, tmp_path / "B", {f"{n}.md": f"One automobile of {n} others." for n in range(5)})
+    embed(store)
+    few = ask(store, "car", pipeline, limit=3, scope=Scope(("B",)))
+    assert [hit.collection for hit in few.hits] == ["B"] * 3
+    assert len(ask(store, "car", pipeline, limit=9, scope=Scope(("B",))).hits) == 5
+    assert len(ask(store, "car -car", by_words, limit=3).hits) == 0
+    others = ask(store, "vehicle -car", pipeline, limit=9)
+    assert [hit.collection for hit in others.hits] == ["B"] * 5
+
+
+@pytest.mark.parametrize("pipeline", MEANT)
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        pytest.param("car -garage", {"road.md", "z.md"}, id="an excluded word"),
+        pytest.param('car -"the road"', {"garage.md", "z.md"}, id="an excluded phrase"),
+        pytest.param('vehicle "the garage"', {"garage.md"}, id="a phrase that must occur"),
+        pytest.param('vehicle "no such"', set(), id="a phrase that nothing holds"),
+    ],
+)
+def test_what_must_and_must_not_occur_holds_for_meaning(
+    store: Writer, folder: Path, pipeline, question: str, found: set[str]
+) -> None:
+    put(
+        store,
+        folder,
+        {
+            "garage.md": "# In\n\nAn automobile.\n\n# Where\n\nIt is in the garage.",
+            "road.md": "# In\n\nAn automobile.\n\n# Where\n\nIt is on the road.",
+            "z.md": "Bread.",
+        },
+    )
+    embed(store)
+    assert set(paths(ask(store, question, pipeline))) == found
+
+
+@pytest.mark.parametrize("pipeline", MEANT)
+def test_nonsense_scores_far_below_an_answer(store: Writer, folder: Path, pipeline) -> None:
+    from qmd_py.embedded import BuiltIn
+
+    built_in = BuiltIn(config.threads())
+    put(
+        store,
+        folder,
+        {
+            "Backups.md": "Copy the folder to another disk every week.",
+            "Bread.md": "Knead the dough and let it rise overnight.",
+            "Розы.md": "Обрезать кусты поздней зимой, пока почки спят.",
+        },
+    )
+    embed(store, built_in)
+    nonsense = [
+        hit.score
+        for question in ("zzqx flurb", "asdf qwer uiop", "щщъыь ваыпр")
+        for hit in ask(store, question, pipeline, built_in).hits
+    ]
+    for question in ("how to knead dough for bread", "when should I prune the roses"):
+        assert ask(store, question, pipeline, built_in).hits[0].score > 2 * max(nonsense)
+
+
+def test_nonsense_has_no_words_in_common(store: Writer, vault: Path) -> None:
+    index(store, vault)
+    assert ask(store, "zzqx flurb", by_words).hits == ()
+
+
+@pytest.mark.parametrize("pipeline", MEANT)
+def test_both_notes_of_one_text_are_found(store: Writer, folder: Path, pipeline) -> None:
+    same = "---\ntitle: Same\n---\nAn automobile."
+    put(store, folder, {"b.md": same, "sub/a.md": same, "z.md": "Bread."})
+    counting = FakeEmbedder()
+    embed(store, counting)
+    assert len(counting.seen) == 2
+    assert paths(ask(store, "car", pipeline))[:2] == ["b.md", "sub/a.md"]
+    (folder / "b.md").unlink()
+    index(store, folder)
+    assert paths(ask(store, "car", pipeline))[0] == "sub/a.md"
+
+
+def test_a_moved_note_is_found_by_meaning_at_once(store: Writer, folder: Path) -> None:
+    put(store, folder, {"a.md": "# Wheels\n\nAn automobile.", "z.md": "Bread."})
+    embed(store)
+    (pid,) = [hit.pid for hit in ask(store, "car", limit=1).hits]
+    (folder / "a.md").rename(folder / "moved.md")
+    index(store, folder)
+    found = ask(store, "car", limit=1)
+    assert [(hit.path, hit.pid) for hit in found.hits] == [("moved.md", pid)]
+
+
+@pytest.mark.parametrize("pipeline", [*MEANT, pytest.param(by_words, id="by words")])
+def test_the_least_score_leaves_out_and_counts(store: Writer, vault: Path, pipeline) -> None:
+    index(store, vault)
+    embed(store)
+    whole = ask(store, "worker pool", pipeline, limit=99)
+    bar = whole.hits[0].score
+    kept = ask(store, "worker pool", pipeline, limit=99, min_score=bar)
+    assert kept.hits == tuple(hit for hit in whole.hits if hit.score >= bar)
+    assert (whole.cut, kept.cut) == (0, len(whole.hits) - len(kept.hits))
+    assert len(kept.hits) < len(whole.hits)
+
+
+@pytest.mark.parametrize("pipeline", MEANT)
+def test_a_shorter_answer_by_meaning_is_the_beginning_of_a_longer_one(
+    store: Writer, vault: Path, pipeline
+) -> None:
+    index(store, vault)
+    embed(store)
+    for question in questions():
+        longest = ask(store, question, pipeline, limit=50).hits
+        assert longest == ask(store, question, pipeline, limit=50).hits
+        for limit in (1, 3, 10):
+            assert ask(store, question, pipeline, limit=limit).hits == longest[:limit]
+
+
+RUNS = ("bm25", "note", "near", "title", "dense")
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_can_be_left_out(store: Writer, folder: Path, run: str) -> None:
+    put(store, folder, {**CARS, "frontmatter.md": "A vehicle with frontmatter."})
+    embed(store)
+    question = "frontmater frontmatter"
+    assert {share.run for share in ask(store, question).hits[0].shares} == {*RUNS, "words"}
+    left = ask(store, question, without=frozenset({run})).hits[0]
+    assert {share.run for share in left.shares} == {*RUNS, "words"} - {run}
+    assert run not in left.matches[0].evidence
+
+
+def test_nothing_is_left_of_meaning_without_its_run(store: Writer, folder: Path) -> None:
+    put(store, folder, CARS)
+    embed(store)
+    with pytest.raises(UsageError, match="no run is left"):
+        ask(store, "car", by_meaning, without=frozenset({"dense"}))
+    assert ask(store, "car", without=frozenset({"dense"})).skipped == ()
+
+
+def test_a_run_more_changes_no_rank_in_the_others(store: Writer, vault: Path) -> None:
+    index(store, vault)
+    embed(store)
+    for question in questions():
+        whole = {hit.pid: hit.shares for hit in ask(store, question, limit=50).hits}
+        for run in ("note", "title", "dense"):
+            less = ask(store, question, limit=50, without=frozenset({run})).hits
+            for hit in less:
+                before = {share.run: share.rank for share in hit.shares if share.run != "words"}
+                after = {share.run: share.rank for share in whole[hit.pid]}
+                assert before.items() <= after.items()
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        pytest.param(
+            "car", {"words": 4 / 9, "title": 1 / 9, "dense": 4 / 9}, id="words and meaning alike"
+        ),
+        pytest.param(
+            "car butterfly",
+            {"words": 2 / 6.5, "title": 0.5 / 6.5, "dense": 4 / 6.5},
+            id="half known",
+        ),
+        pytest.param("vehicle", {"dense": 1.0}, id="unknown words leave it to meaning"),
+    ],
+)
+def test_runs_weigh_as_much_as_the_index_knows_of_the_question(
+    store: Writer, folder: Path, question: str, parts: dict[str, float]
+) -> None:
+    put(store, folder, {"Car.md": "Car.", "z.md": "Bread."})
+    embed(store)
+    best = ask(store, question).hits[0]
+    assert best.path == "Car.md"
+    found = {share.run: share.contribution for share in best.shares if share.contribution}
+    assert found == pytest.approx(parts)
+
+
+def test_a_score_by_meaning_is_on_the_scale_of_the_model(store: Writer, folder: Path) -> None:
+    # cosines of 1, 2/√5 and 1/2, where .2 is unrelated and .6 surely related
+    put(store, folder, {"car.md": "Car.", "red.md": "Car, vehicle.", "old.md": "Car on road."})
+    put(store, folder, {"z.md": "Bread."})
+    embed(store)
+    scores = {hit.path: hit.score for hit in ask(store, "car", by_meaning).hits}
+    assert scores == pytest.approx({"car.md": 1, "red.md": 1, "old.md": 0.75, "z.md": 0})
+
+
+def test_contributions_add_up_in_proportion_to_the_score(store: Writer, vault: Path) -> None:
+    index(store, vault)
+    embed(store)
+    for question in questions():
+        hits = ask(store, question, limit=50).hits
+        parts = [sum(share.contribution or 0 for share in hit.shares) for hit in hits]
+        # the score is the fused score times how sure it is that there is an answer
+        sure = hits[0].score / parts[0]
+        assert 0 < sure <= 1
+        assert [hit.score for hit in hits] == pytest.approx([sure * part for part in parts])
+
+
+@pytest.mark.parametrize("pipeline", MEANT)
+def test_a_hit_by_meaning_leads_to_a_section_that_holds_it(
+    store: Writer, vault: Path, pipeline
+) -> None:
+    index(store, vault)
+    embed(store)
+    for question in questions():
+        for hit in ask(store, question, pipeline, limit=5).hits:
+            lines = (vault / hit.path).read_text().splitlines()
+            for match in hit.matches:
+                found = sections.section(store, str(hit.pid), match.toc_path, LIMIT)
+                assert "\n".join(lines[match.line - 1 : match.last_line]) in found.text
+
+
+def test_a_piped_question_gives_the_same_bytes_but_for_the_time(
+    qmd: Callable[..., "Result"], vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qmd_py.embedded.BuiltIn", lambda threads: FakeEmbedder())
+    qmd("index", vault)
+    for mode in ("query", "vsearch"):
+        shown = [qmd(mode, "worker pool", "--json", "--explain").stdout for _ in range(2)]
+        first, second = (re.sub(r'"(retrieved_at|seconds)": [^,]*', "", text) for text in shown)
+        assert first == second
+        assert "retrieved_at" not in first
+        assert json.loads(shown[0])["results"]
+
+
+def test_what_a_least_score_cut_is_told(
+    qmd: Callable[..., "Result"], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qmd_py.embedded.BuiltIn", lambda threads: FakeEmbedder())
+    for name, text in CARS.items():
+        (folder / name).write_text(text)
+    qmd("index", folder)
+    shown = qmd("vsearch", "bread", "--files", "--min-score", "0.9")
+    assert shown.stdout == f"{folder}/z.md\n"
+    assert shown.stderr == "qmd: 3 notes scored below --min-score and were left out\n"
+    none = qmd("vsearch", "butterfly", "--min-score", "1")
+    assert (none.exit_code, none.stdout) == (1, "")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qmd_py import indexing, markdown, sections
+from qmd_py import indexing, markdown, passages, sections
 from qmd_py.config import Settings
 from qmd_py.errors import Ambiguous, FileUnreadable, NotFound
 from qmd_py.records import Scope, SectionText
@@ -304,7 +304,7 @@ def test_every_toc_entry_of_the_vault_resolves_to_exactly_its_section(
     ],
 )
 def test_tokens_are_estimated(text: str, count: int) -> None:
-    assert sections.tokens(text) == count
+    assert passages.tokens(text) == count
 
 
 def test_headings_in_nfd_resolve_by_a_path_in_nfc() -> None:

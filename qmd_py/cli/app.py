@@ -133,6 +133,26 @@ def show(lines: Sequence[Line]) -> None:
     emit(styled.coloured(lines) if sys.stdout.isatty() else styled.plain(lines))
 
 
+@contextlib.contextmanager
+def screen() -> Iterator[Callable[[Sequence[Line]], None]]:
+    """Lines that stand on the terminal for the time being; nothing elsewhere.
+
+    They are gone at the end, Ctrl-C included, and the cursor is where it was.
+    """
+    if not sys.stdout.isatty():
+        yield lambda _lines: None
+        return
+    from rich.live import Live
+
+    with contextlib.ExitStack() as stack:
+
+        def preview(lines: Sequence[Line]) -> None:
+            live = Live(styled.text(lines), transient=True, auto_refresh=False)
+            stack.enter_context(live)
+
+        yield preview
+
+
 def notice(text: str) -> None:
     """Say something on stderr in one line."""
     line = styled.safe(" ".join(text.split()))
@@ -189,7 +209,7 @@ Progress = Callable[[int, int], None]
 
 
 @contextlib.contextmanager
-def bar(name: str) -> Iterator[Progress]:
+def bar(name: str, *, of_bytes: bool = False) -> Iterator[Progress]:
     """A bar on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda _done, _all: None
@@ -197,6 +217,7 @@ def bar(name: str) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
+        DownloadColumn,
         MofNCompleteColumn,
         TextColumn,
         TimeRemainingColumn,
@@ -206,9 +227,9 @@ def bar(name: str) -> Iterator[Progress]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        DownloadColumn() if of_bytes else MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(name, total=None)
-        yield lambda done, all_: shown.update(task, completed=done, total=all_)
+        yield lambda done, all_: shown.update(task, completed=done, total=all_ or None)

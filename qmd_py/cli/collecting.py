@@ -18,7 +18,7 @@ from qmd_py.cli.app import (
     show,
 )
 from qmd_py.cli.embedding import run as run_embedding
-from qmd_py.cli.loading import models
+from qmd_py.cli.loading import Loader
 from qmd_py.cli.searching import check_collections
 from qmd_py.config import Config
 from qmd_py.errors import Busy, UsageError
@@ -82,7 +82,7 @@ def index(
         chosen = _chosen(store, folder, collections or (), config)
         problems = _run(store, chosen, config, prune)
         if not no_embed:
-            _embed(store)
+            _embed(store, config)
     if problems:
         raise typer.Exit(Status.ERROR)
 
@@ -121,7 +121,7 @@ def add(
         added = indexing.add_collection(store, folder, name, globs or (), ignores or ())
         problems = _run(store, [added], config, prune=False)
         if not no_embed:
-            _embed(store)
+            _embed(store, config)
     if problems:
         raise typer.Exit(Status.ERROR)
 
@@ -228,16 +228,18 @@ def _run(
     return problems
 
 
-def _embed(store: "Writer") -> None:
+def _embed(store: "Writer", config: Config) -> None:
     """Embed what is pending, where there is an embedder."""
     from qmd_py import embedding
 
-    found = models()
-    if found.embedder is None:
-        notice(f"skipped {found.missing[0]}")
-    elif embedding.waiting(store, found.embedder):
+    loader = Loader(config)
+    embedder = loader.embedder()
+    if embedder is None:
+        for missing in loader.missing:
+            notice(f"skipped {missing}")
+    elif embedding.waiting(store, embedder):
         try:
-            run_embedding(store, found.embedder)
+            run_embedding(store, embedder)
         except Busy as error:
             notice(str(error))  # the work is being done, so this is no failure
 

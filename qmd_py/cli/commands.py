@@ -5,7 +5,16 @@ from typing import Annotated
 import typer
 
 import qmd_py
-from qmd_py.cli import collecting, embedding, evaluating, reading, searching
+from qmd_py.cli import (
+    caching,
+    collecting,
+    embedding,
+    evaluating,
+    managing,
+    querying,
+    reading,
+    searching,
+)
 from qmd_py.cli.app import WordsCommand, app, emit
 
 __all__ = ["app"]
@@ -22,12 +31,6 @@ _VSEARCH = """Search by meaning alone: the vectors of sections.
 
     qmd vsearch "хлеб не поднимается" -n 3
 """
-_QUERY = """Search with everything there is, fused into one list.
-
-    qmd query limit concurrency Go
-
-    qmd query "how do I keep bread fresh" -n 3 --json
-"""
 
 
 def _version(wanted: bool) -> None:
@@ -38,7 +41,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback(
     epilog="Exit status: 0 found or done, 1 nothing found, 2 error, 130 interrupted. "
-    "Environment: QMD_INDEX (the index file), QMD_CONFIG (the settings file), NO_COLOR."
+    "Environment: QMD_INDEX (the index file), QMD_CONFIG (the settings file), "
+    "QMD_CACHE (the cache of answers), QMD_MODELS (a further list of models), "
+    "QMD_MODELS_DIR (the folder of pulled models), HF_ENDPOINT (the model hub), NO_COLOR."
 )
 def root(
     _show_version: Annotated[
@@ -51,7 +56,7 @@ def root(
 
 app.command("index")(collecting.index)
 app.command("search", cls=WordsCommand, help=_SEARCH)(searching.searcher("search"))
-app.command("query", cls=WordsCommand, help=_QUERY)(searching.searcher("query"))
+app.command("query", cls=WordsCommand)(querying.query)
 app.command("vsearch", cls=WordsCommand, help=_VSEARCH)(searching.searcher("vsearch"))
 app.command("embed")(embedding.embed)
 app.command("section", cls=WordsCommand)(reading.section)
@@ -61,3 +66,5 @@ app.command("ls")(reading.ls)
 app.command("eval")(evaluating.evaluate)
 app.command("status")(collecting.status)
 app.add_typer(collecting.collection, name="collection")
+app.add_typer(caching.cache, name="cache")
+app.add_typer(managing.models, name="models")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qmd_py.cli.app import IndexOption, Status, bar, configured, emit, notice
-from qmd_py.cli.loading import models
+from qmd_py.cli.loading import Loader
+from qmd_py.cli.options import Device
 from qmd_py.errors import ModelMissing, UsageError
 from qmd_py.models import Embedder
 from qmd_py.render import people
@@ -29,6 +30,7 @@ def embed(
     prune: Annotated[
         bool, typer.Option("--prune", help="Drop the vectors of other models first.")
     ] = False,
+    device: Device = "auto",
     index: IndexOption = None,
 ) -> None:
     """Embed what has no vector yet, so that it is found by meaning.
@@ -44,7 +46,7 @@ def embed(
     config = configured(index)
     with Reader.open(config.index):
         pass  # there has to be an index; opening one for writing would make it
-    embedder = models().embedder
+    embedder = Loader(config, device=device).embedder()
     if embedder is None:
         raise ModelMissing("no embedder on this machine: words are searched all the same")
     with Writer.open(config.index) as store:

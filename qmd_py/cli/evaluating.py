@@ -5,19 +5,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import qmd_py
+from qmd_py.cache import Cache, NoCache
 from qmd_py.cli.app import IndexOption, bar, configured, emit, show
-from qmd_py.cli.loading import models
-from qmd_py.cli.searching import PIPELINES, check_collections, known_runs
+from qmd_py.cli.loading import Loader
+from qmd_py.cli.options import Device, Expander, Reranker
+from qmd_py.cli.searching import check_collections, known_runs, pipeline
+from qmd_py.config import Config
 from qmd_py.errors import UsageError
 from qmd_py.models import Models
 from qmd_py.records import Hit, Scope
-from qmd_py.search import Ask
+from qmd_py.search.asking import Ask
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:
@@ -55,6 +59,9 @@ def evaluate(
             "--collection", "-c", metavar="NAME", help="Where to search; else where the judged are."
         ),
     ] = None,
+    expander: Expander = "none",
+    reranker: Reranker = "none",
+    device: Device = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     index: IndexOption = None,
 ) -> None:
@@ -72,9 +79,11 @@ def evaluate(
         before, after = _two(files)
         _print(judging.compare(judging.load(before), judging.load(after)), as_json, signed=True)
         return
-    if mode not in PIPELINES:
-        raise UsageError(f"no mode '{mode}': there are {', '.join(PIPELINES)}")
-    asker = _Asker(configured(index).index, mode, without or (), collections)
+    config = configured(index)
+    available = Models()
+    if mode != "search":
+        available = Loader(config, device=device).models(expander=expander, reranker=reranker)
+    asker = _Asker(config, mode, without or (), collections, available)
     judged = {each.name: asker.judge(each) for each in _read(files, queries, worded)}
     if output:
         judging.save(output, judged, {"qmd": qmd_py.__version__, "mode": mode, "without": without})
@@ -82,21 +91,30 @@ def evaluate(
     if not as_json:
         from qmd_py.render import tables
 
-        show(tables.times(judged, asker.cold()))
+        show([*tables.times(judged, asker.cold()), *tables.probe(judged, asker.led)])
 
 
 class _Asker:
     """Asks the questions of a set where its judged notes are."""
 
     def __init__(
-        self, index: Path, mode: str, without: Sequence[str], collections: Sequence[str] | None
+        self,
+        config: Config,
+        mode: str,
+        without: Sequence[str],
+        collections: Sequence[str] | None,
+        models: Models,
     ) -> None:
-        self._index = index
+        self._index = config.index
+        self._cache = Cache(config.cache) if models.expander or models.reranker else NoCache()
         self._mode = mode
+        self._pipeline = pipeline(mode)
         self._without = known_runs(without)
         self._collections = tuple(collections or ())
-        self._models = Models() if mode == "search" else models()
+        self._models = models
         self._first = ""
+        self.led: set[tuple[str, str]] = set()
+        """(set, question id) where one note clearly led by words alone."""
 
     def judge(self, asked: "QuestionSet") -> "tuple[Judged, ...]":
         from qmd_py.evaluation import judging
@@ -104,7 +122,8 @@ class _Asker:
         self._first = self._first or asked.questions[0].query
         with Reader.open(self._index) as store, bar(asked.name) as progress:
             check_collections(store, self._collections)
-            ask = Ask(judging.DEPTH, self._scope(store, asked), without=self._without)
+            scope = self._scope(store, asked)
+            ask = Ask(judging.DEPTH, scope, without=self._without, cache=self._cache)
             done = 0
 
             def find(text: str) -> Sequence[Hit]:
@@ -112,7 +131,10 @@ class _Asker:
                 done += 1
                 progress(done, len(asked.questions))
                 now = datetime.datetime.now(datetime.UTC)
-                return PIPELINES[self._mode](store, text, ask, self._models, now).hits
+                answer = self._pipeline(store, text, ask, self._models, now)
+                ids = [question.id for question in asked.questions if question.query == text]
+                self.led |= {(asked.name, id_) for id_ in ids if answer.leads}
+                return answer.hits
 
             return judging.evaluate(asked, find)
 
@@ -155,6 +177,11 @@ def _read(files: Sequence[Path], queries: Path | None, worded: Path | None) -> "
     from qmd_py.evaluation import questions
 
     sets = [questions.read(file, queries) for file in files]
+    stems = [each.name for each in sets]
+    sets = [
+        each if stems.count(each.name) == 1 else replace(each, name=str(file))
+        for each, file in zip(sets, files, strict=True)
+    ]
     if worded:
         other = questions.read(worded, queries)
         sets = [questions.worded_by(each, other) for each in sets]

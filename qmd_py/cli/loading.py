@@ -1,18 +1,156 @@
-"""The models of this run."""
+"""The models of this run, each opened at its first use."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qmd_py import config
-from qmd_py.models import Models
+from qmd_py.config import Config
+from qmd_py.errors import ModelMissing, UsageError
+from qmd_py.models import Embedder, Expander, Models, Reranker
+from qmd_py.search.asking import PASSAGE_TOKENS
 
-_LATER = (
-    "expand: no expansion model in this version",
-    "rerank: no reranking model in this version",
-)
+if TYPE_CHECKING:
+    from qmd_py.catalogue import Catalogue, ModelSpec, Role
+
+STAGES: Mapping[str, str] = {"embed": "dense", "expand": "expand", "rerank": "rerank"}
+"""Role of a model → the stage that needs it."""
+
+DEVICES: Mapping[str, bool | None] = {"auto": None, "cpu": False, "metal": True, "cuda": True}
 
 
-def models() -> Models:
-    """Everything a search can use on this machine."""
-    try:
-        from qmd_py.embedded import BuiltIn
-    except ImportError as error:
-        return Models(missing=(f"dense: no built-in embedder on this machine ({error})", *_LATER))
-    return Models(BuiltIn(config.threads()), missing=_LATER)
+class Loader:
+    """Finds the models that the settings, or the options of a command, choose."""
+
+    def __init__(self, settings: Config, *, device: str = "auto") -> None:
+        self._config = settings
+        self._gpu = uses_gpu(device)
+        self._threads = config.threads()
+        self._missing: list[str] = []
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """For each model that cannot be used, the stage that is left out and why."""
+        return tuple(self._missing)
+
+    def models(
+        self,
+        *,
+        expander: str | None,
+        reranker: str | None,
+        passage_tokens: int = PASSAGE_TOKENS,
+    ) -> Models:
+        """Everything a search can use on this machine; what cannot be used is named in `missing`.
+
+        Args:
+            expander: name or path; `none` for none; None for the chosen one.
+            reranker: the same.
+            passage_tokens: longest passage the reranker reads.
+        """
+        return Models(
+            self.embedder(),
+            self._expander(expander),
+            self._reranker(reranker, passage_tokens),
+            self.missing,
+        )
+
+    def embedder(self) -> Embedder | None:
+        """The embedder that was chosen; the built-in one unless set otherwise."""
+        found = self._file("embed", self._config.settings.embed)
+        if found is None:
+            return None
+        spec, file = found
+        if file is None:
+            return self._built_in()
+        from qmd_py import gguf
+        from qmd_py.llama.embedder import LlamaEmbedder
+        from qmd_py.llama.runtime import Pooling
+
+        return LlamaEmbedder(
+            file,
+            fingerprint=gguf.fingerprint(file),
+            threads=self._threads,
+            gpu=self._gpu,
+            pooling=Pooling[spec.pooling.upper()] if spec.pooling else Pooling.AS_IN_FILE,
+            query_prefix=spec.query_prefix,
+            passage_prefix=spec.passage_prefix,
+        )
+
+    def _built_in(self) -> Embedder | None:
+        try:
+            from qmd_py.embedded import BuiltIn
+        except ImportError as error:
+            self._missing.append(f"dense: no built-in embedder on this machine ({error})")
+            return None
+        return BuiltIn(self._threads)
+
+    def _expander(self, choice: str | None) -> Expander | None:
+        found = self._file("expand", choice or self._config.settings.expand)
+        if found is None or found[1] is None:
+            return None
+        from qmd_py import gguf
+        from qmd_py.llama.expander import LlamaExpander
+
+        spec, file = found[0], found[1]
+        return LlamaExpander(
+            file,
+            fingerprint=gguf.fingerprint(file),
+            prompt=spec.prompt or "chat",
+            threads=self._threads,
+            gpu=self._gpu,
+            prefix_folder=self._config.cache.parent,
+        )
+
+    def _reranker(self, choice: str | None, passage_tokens: int) -> Reranker | None:
+        found = self._file("rerank", choice or self._config.settings.rerank)
+        if found is None or found[1] is None:
+            return None
+        from qmd_py import gguf
+        from qmd_py.llama.reranker import LlamaReranker
+
+        file = found[1]
+        return LlamaReranker(
+            file,
+            fingerprint=gguf.fingerprint(file),
+            has_head=gguf.inspect(file, "rerank").has_rank_head,
+            threads=self._threads,
+            gpu=self._gpu,
+            passage_tokens=passage_tokens,
+        )
+
+    def _file(self, role: "Role", choice: str | None) -> "tuple[ModelSpec, Path | None] | None":
+        """The chosen model and its file (None for the built-in); None when it cannot be used."""
+        try:
+            return self._found(role, choice)
+        except ModelMissing as error:
+            self._missing.append(f"{STAGES[role]}: {error}")
+            return None
+
+    def _found(self, role: "Role", choice: str | None) -> "tuple[ModelSpec, Path | None] | None":
+        from qmd_py import catalogue
+
+        spec = self._catalogue.choose(role, choice)
+        if spec is None:
+            return None
+        file = catalogue.file_of(spec, self._config.models_dir)
+        if file is not None and not file.is_file():
+            raise ModelMissing(catalogue.absent(spec))
+        return spec, file
+
+    @cached_property
+    def _catalogue(self) -> "Catalogue":
+        from qmd_py import catalogue
+
+        return catalogue.load(self._config.catalogues)
+
+
+def uses_gpu(device: str) -> bool | None:
+    """Whether to use the GPU; None for where there is one.
+
+    Raises:
+        UsageError: there is no such device.
+    """
+    if device not in DEVICES:
+        raise UsageError(f"no device '{device}': there are {', '.join(DEVICES)}")
+    return DEVICES[device]

@@ -3,74 +3,67 @@
 import datetime
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Self
 
 import typer
 
-from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, show
-from qmd_py.cli.loading import models
+from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, screen, show
+from qmd_py.cli.loading import Loader
+from qmd_py.cli.options import (
+    Collections,
+    Csv,
+    Explain,
+    Files,
+    Full,
+    Json,
+    Limit,
+    Markdown,
+    MinScore,
+    NoToc,
+    Nul,
+    Paths,
+    Snippet,
+    Without,
+    Words,
+)
+from qmd_py.config import Config
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.models import Models
 from qmd_py.records import Answer, Scope
 from qmd_py.render import machine, people
-from qmd_py.search import RUNS, Ask, by_meaning, by_words, hybrid
+from qmd_py.search.asking import RUNS, Ask
 from qmd_py.snippets import DEFAULT_LENGTH
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
 
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="WORDS…",
-        show_default=False,
-        help='Words, "a phrase" that must occur, -word that must not, word* for a beginning; '
-        "`-` reads the question from stdin.",
-    ),
-]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Notes to show.")]
-Collections = Annotated[
-    list[str] | None,
-    typer.Option("--collection", "-c", metavar="NAME", help="Only this collection; repeatable."),
-]
-Paths = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--path", metavar="GLOB", help="Only notes at this path or in this folder; repeatable."
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
-Csv = Annotated[bool, typer.Option("--csv", help="One row a note.")]
-Markdown = Annotated[bool, typer.Option("--md", help="Markdown.")]
-Files = Annotated[bool, typer.Option("--files", "-l", help="Only the files, one a line.")]
-Nul = Annotated[
-    bool, typer.Option("-0", "--null", help="Files, each ended by a NUL, for xargs -0.")
-]
-NoToc = Annotated[bool, typer.Option("--no-toc", help="Leave the tables of contents out of JSON.")]
-Full = Annotated[bool, typer.Option("--full", help="Show whole notes.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Show the rank in each run.")]
-MinScore = Annotated[
-    float,
-    typer.Option(
-        min=0.0,
-        max=1.0,
-        help="Leave out notes below this score: 0 nothing in common, 1 beyond doubt.",
-    ),
-]
-Without = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--without", metavar="RUN", help="Leave out a run: bm25, note, near, title, dense."
-    ),
-]
-Snippet = Annotated[int, typer.Option("--snippet", min=20, help="Longest snippet, in characters.")]
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How an answer is printed."""
 
-Pipeline = Callable[[Reader, str, Ask, Models, datetime.datetime], Answer]
+    form: str
+    """`json`, `csv`, `md`, `files`, or empty for people."""
+    toc: bool
+    explain: bool
+    separator: str
+    """Ends each file in a list of files."""
+
+    @classmethod
+    def chosen(
+        cls, *, json: bool, csv: bool, md: bool, files: bool, null: bool, toc: bool, explain: bool
+    ) -> Self:
+        """From the options of a command.
+
+        Raises:
+            UsageError: several formats are asked for.
+        """
+        form = _format({"json": json, "csv": csv, "md": md, "files": files or null})
+        return cls(form, toc, explain, "\0" if null else "\n")
 
 
 def searcher(mode: str) -> Callable[..., None]:
-    """The command function of a search mode; all of them take the same options."""
+    """The command function of `search` and `vsearch`."""
 
     def command(
         words: Words = None,
@@ -90,34 +83,56 @@ def searcher(mode: str) -> Callable[..., None]:
         snippet: Snippet = DEFAULT_LENGTH,
         index: IndexOption = None,
     ) -> None:
-        wanted = {"json": as_json, "csv": as_csv, "md": as_markdown, "files": as_files or null}
-        form = _format(wanted)
+        shown = Shown.chosen(
+            json=as_json,
+            csv=as_csv,
+            md=as_markdown,
+            files=as_files,
+            null=null,
+            toc=not no_toc,
+            explain=explain,
+        )
         config = configured(index)
-        scope = Scope(tuple(collections or ()), tuple(paths or ()))
         ask = Ask(
             limit=limit,
-            scope=scope,
+            scope=Scope(tuple(collections or ()), tuple(paths or ())),
             min_score=min_score,
             without=known_runs(without or ()),
             snippet=snippet,
             full=config.settings.max_bytes if full else 0,
         )
         text = question(words)
-        with Reader.open(config.index) as store:
-            check_collections(store, scope.collections)
-            available = Models() if mode == "search" else models()
-            now = datetime.datetime.now(datetime.UTC)
-            answer = PIPELINES[mode](store, text, ask, available, now)
-            analyzer = Analyzer(store.languages)
-        if form:
-            emit(_FORMATS[form](answer, Layout(not no_toc, explain, "\0" if null else "\n")))
-        else:
-            show(people.answer_lines(answer, analyzer, explain=explain))
-        _remark(answer)
-        if not answer.hits:
-            raise typer.Exit(Status.NOTHING_FOUND)
+        available = Models()
+        if mode != "search":
+            loader = Loader(config)
+            available = Models(loader.embedder(), missing=loader.missing)
+        answer(mode, config, text, ask, available, shown)
 
     return command
+
+
+def answer(mode: str, config: Config, text: str, ask: Ask, models: Models, shown: Shown) -> None:
+    """Ask, print, and end with the status that says whether anything was found.
+
+    On a terminal the fused answer stands there while a reranker reads, and then gives way.
+
+    Raises:
+        Exit: nothing was found.
+    """
+    with Reader.open(config.index) as store, screen() as preview:
+        check_collections(store, ask.scope.collections)
+        analyzer = Analyzer(store.languages)
+        if not shown.form:
+            ask = replace(ask, early=lambda early: preview(people.early_lines(early, analyzer)))
+        now = datetime.datetime.now(datetime.UTC)
+        found = pipeline(mode)(store, text, ask, models, now)
+    if shown.form:
+        emit(_FORMATS[shown.form](found, shown))
+    else:
+        show(people.answer_lines(found, analyzer, explain=shown.explain))
+    _remark(found)
+    if not found.hits:
+        raise typer.Exit(Status.NOTHING_FOUND)
 
 
 def question(words: list[str] | None) -> str:
@@ -153,24 +168,30 @@ def check_collections(store: Reader, names: Sequence[str]) -> None:
             raise NotFound(f"no collection '{name}': {hint}")
 
 
-PIPELINES: Mapping[str, Pipeline] = {
-    "search": by_words,
-    "vsearch": by_meaning,
-    "query": hybrid,
-}
+Pipeline = Callable[[Reader, str, Ask, Models, datetime.datetime], Answer]
+
+MODES = ("search", "vsearch", "query")
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What the formats for programs can vary."""
+def pipeline(mode: str) -> Pipeline:
+    """The function behind a search command; each is imported only when it is used.
 
-    toc: bool
-    explain: bool
-    separator: str
-    """Ends each file in a list of files."""
+    Raises:
+        UsageError: there is no such mode.
+    """
+    if mode == "query":
+        from qmd_py.search.hybrid import hybrid
+
+        return hybrid
+    from qmd_py.search.simple import by_meaning, by_words
+
+    found = {"search": by_words, "vsearch": by_meaning}.get(mode)
+    if found is None:
+        raise UsageError(f"no mode '{mode}': there are {', '.join(MODES)}")
+    return found
 
 
-_FORMATS: Mapping[str, Callable[[Answer, Layout], str]] = {
+_FORMATS: Mapping[str, Callable[[Answer, Shown], str]] = {
     "json": lambda answer, how: machine.answer_json(answer, toc=how.toc, explain=how.explain),
     "csv": lambda answer, _: machine.answer_csv(answer),
     "md": lambda answer, _: machine.answer_markdown(answer),

@@ -93,16 +93,13 @@ def compare(
     rows = []
     for name in before:
         earlier = {one.id: one for one in before[name]}
-        pairs = [(earlier[one.id], one) for one in after.get(name, ()) if one.id in earlier]
-        for category, group in _groups([later for _, later in pairs], True):
-            kept = {later.id for later in group}
-            for measure in _columns(group):
-                values = [
-                    later.values[measure] - first.values[measure]
-                    for first, later in pairs
-                    if later.id in kept and measure in later.values and measure in first.values
-                ]
-                rows.append(_row(name, category, measure, values))
+        common = [one for one in after.get(name, ()) if one.id in earlier]
+        for category, group in _groups(common, True):
+            rows += [
+                _row(name, category, measure, values)
+                for measure in _columns(group)
+                if (values := _differences(earlier, group, measure))
+            ]
     if not rows:
         raise UsageError("the two files share no set of questions: compare runs over the same ones")
     return rows
@@ -149,6 +146,17 @@ def _right_section(question: Question, hits: Sequence[Hit]) -> float:
             wanted = (question.section or "").casefold()
             return float(wanted in {heading.casefold() for heading in hit.matches[0].toc_path})
     return 0.0
+
+
+def _differences(
+    earlier: Mapping[str, Judged], later: Sequence[Judged], measure: str
+) -> list[float]:
+    """By how much each question changed, of those that both runs have a value for."""
+    return [
+        one.values[measure] - earlier[one.id].values[measure]
+        for one in later
+        if measure in one.values and measure in earlier[one.id].values
+    ]
 
 
 def _groups(judged: Sequence[Judged], categories: bool) -> Iterable[tuple[str, Sequence[Judged]]]:

@@ -19,6 +19,7 @@ from qmd_py.records import (
 )
 
 if TYPE_CHECKING:
+    from qmd_py.cache import CacheState
     from qmd_py.evaluation.judging import Row
 
 CSV_COLUMNS = (
@@ -38,6 +39,10 @@ def answer_json(answer: Answer, *, toc: bool = True, explain: bool = False) -> s
     }
     if explain:
         shown["respelled"] = dict(answer.respelled)
+        shown["stages"] = [asdict(stage) for stage in answer.stages]
+        shown["widened_by"] = answer.widened_by
+        shown["variants"] = [asdict(variant) for variant in answer.variants]
+        shown["dropped"] = [asdict(v) | {"reason": reason} for v, reason in answer.dropped]
     return _json(shown)
 
 
@@ -113,6 +118,11 @@ def collections_json(collections: Sequence[Collection]) -> str:
 def status_json(status: IndexStatus) -> str:
     """The state of the index."""
     return _json(asdict(status))
+
+
+def cache_json(state: "CacheState") -> str:
+    """What the cache of answers holds."""
+    return _json(asdict(state))
 
 
 def rows_json(rows: "Sequence[Row]") -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qmd_py.records import (
     Answer,
@@ -17,17 +18,26 @@ from qmd_py.records import (
 from qmd_py.render.styled import Line
 from qmd_py.terms import Analyzer
 
+if TYPE_CHECKING:
+    from qmd_py.cache import CacheState
+
 _REASONS = 5  # shown of what was passed over; the line stays readable
 
 
 def answer_lines(answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
     """Place, pid, breadcrumb, score and snippet of each hit, then its further places."""
-    lines = _respelled(answer) if explain else []
+    lines = _pipeline(answer) if explain else []
     for hit in answer.hits:
         if lines:
             lines.append([])
         lines += _hit(hit, answer, analyzer, explain=explain)
     return lines
+
+
+def early_lines(answer: Answer, analyzer: Analyzer) -> list[Line]:
+    """The answer before it is reranked, under a line that says so."""
+    lines = answer_lines(answer, analyzer, explain=False)
+    return [[("reranking… this order is not final", "faint")], [], *lines]
 
 
 def toc_lines(toc: Sequence[Section]) -> list[Line]:
@@ -92,6 +102,22 @@ def status_lines(status: IndexStatus) -> list[Line]:
     lines += [[("  ", ""), *line] for line in collection_lines(status.collections)]
     lines += [[("problem    ", "faint"), (problem, "")] for problem in status.problems]
     return lines
+
+
+def cache_lines(state: "CacheState") -> list[Line]:
+    """What the cache of answers holds."""
+    used = f"{state.bytes / 1e6:.1f} of {state.bound / 1e6:.0f} MB"
+    between = f"{state.oldest_use} to {state.newest_use}" if state.oldest_use else "never"
+    return [
+        [("cache      ", "faint"), (f"{state.file} ({used})", "place")],
+        [("holds      ", "faint"), (cache_contents(state), "")],
+        [("last used  ", "faint"), (between, "")],
+    ]
+
+
+def cache_contents(state: "CacheState") -> str:
+    """How much the cache of answers holds, in words."""
+    return f"{_count(state.expansions, 'expansion')}, {_count(state.scores, 'rerank score')}"
 
 
 def report_line(report: IndexReport) -> str:
@@ -163,6 +189,23 @@ def _shares(hit: Hit) -> list[Line]:
         part = "" if share.contribution is None else f"{share.contribution:8.3f}"
         lines.append([(f"  {share.run:<8}{share.rank:6}{share.score:11.3f}{part}", "")])
     return lines
+
+
+def _pipeline(answer: Answer) -> list[Line]:
+    """What each stage did and took, and how the question was worded."""
+    lines: list[Line] = [
+        [(f"{stage.name:<9}", "title"), (f"{stage.seconds * 1000:7.0f} ms  ", ""), (stage.note, "")]
+        for stage in answer.stages
+    ]
+    lines += [[("skipped  ", "faint"), (reason, "")] for reason in answer.skipped]
+    if answer.widened_by:
+        lines.append([("variants ", "faint"), (f"from {answer.widened_by}", "")])
+    lines += [[(f"  {v.kind:<7}", "faint"), (v.text, "")] for v in answer.variants]
+    lines += [
+        [(f"  {v.kind:<7}", "faint"), (v.text, "faint"), (f"  dropped: {reason}", "")]
+        for v, reason in answer.dropped
+    ]
+    return lines + _respelled(answer)
 
 
 def _respelled(answer: Answer) -> list[Line]:

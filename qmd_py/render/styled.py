@@ -2,6 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 Piece = tuple[str, str]
 """Text and the name of its style; an empty name is plain."""
@@ -32,11 +36,16 @@ def plain(lines: Iterable[Line]) -> str:
 def coloured(lines: Iterable[Line]) -> str:
     """The lines for this terminal: colours as it and the user allow, words wrapped to its width."""
     from rich.console import Console
-    from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
     with console.capture() as captured:
-        for line in lines:
-            pieces = ((safe(text), _STYLES.get(style, "")) for text, style in line)
-            console.print(Text.assemble(*pieces))
+        console.print(text(lines))
     return captured.get()
+
+
+def text(lines: Iterable[Line]) -> "Text":
+    """The lines as one text of rich's."""
+    from rich.text import Text
+
+    pieces = [[(safe(part), _STYLES.get(style, "")) for part, style in line] for line in lines]
+    return Text("\n").join(Text.assemble(*line) for line in pieces)

@@ -1,7 +1,7 @@
 """Measures and times as aligned tables."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from qmd_py.evaluation.judging import Judged, Row
 from qmd_py.render.styled import Line
@@ -44,6 +44,21 @@ def times(judged: Mapping[str, Sequence[Judged]], cold: float) -> list[Line]:
             (f"{median * 1000:.0f} ms a question (slowest {taken[-1] * 1000:.0f})", ""),
             ("   cold ", "faint"),
             (f"{cold:.2f} s a process", ""),
+        ]
+    ]
+
+
+def probe(judged: Mapping[str, Sequence[Judged]], led: Set[tuple[str, str]]) -> list[Line]:
+    """How often one note clearly led by words alone, and how often the first hit was right then."""
+    all_ = [(name, one) for name, found in judged.items() for one in found]
+    fired = [one for name, one in all_ if (name, one.id) in led]
+    if not fired:
+        return []
+    right = sum(one.values["Success@1"] for one in fired)
+    return [
+        [
+            ("probe ", "faint"),
+            (f"fired on {len(fired)} of {len(all_)}, the first hit was right on {right:.0f}", ""),
         ]
     ]
 

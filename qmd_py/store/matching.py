@@ -27,7 +27,7 @@ def conditions(query: Query, scope: Scope) -> tuple[str, list[str]]:
     """
     clauses: list[str] = []
     values: list[str] = []
-    for phrase in query.phrases:
+    for phrase in (*query.phrases, *query.required):
         clauses.append(_WHOLE_NOTE.format("IN"))
         values.append(_phrase(phrase))
     if query.excluded:
@@ -41,7 +41,9 @@ def conditions(query: Query, scope: Scope) -> tuple[str, list[str]]:
 
 def is_everything(query: Query, scope: Scope) -> bool:
     """Whether a question may find any note at all."""
-    return not (query.phrases or query.excluded or scope.collections or scope.paths)
+    return not (
+        query.phrases or query.required or query.excluded or scope.collections or scope.paths
+    )
 
 
 _WHOLE_NOTE = " AND n.pid {} (SELECT rowid FROM note_terms WHERE note_terms MATCH ?)"

@@ -1,73 +1,39 @@
 """The quality that is promised, on 346 pages and 116 judged questions, with the built-in model."""
 
 import datetime
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from qmd_py import config, embedding, indexing, sections
-from qmd_py.config import Settings
+from qmd_py import sections
 from qmd_py.evaluation import judging, questions
 from qmd_py.evaluation.questions import QuestionSet
 from qmd_py.measures import mean
-from qmd_py.models import Models
+from qmd_py.models import Embedder, Models
 from qmd_py.records import Answer, Hit, Scope
-from qmd_py.search import Ask, by_words, hybrid
+from qmd_py.search.asking import Ask
+from qmd_py.search.hybrid import hybrid
+from qmd_py.search.simple import by_words
 from qmd_py.store.reader import Reader
-from qmd_py.store.writer import Writer
 
-ROOT = Path(__file__).parents[2]
-CORPUS = Path(
-    os.environ.get("QMD_BENCH_CORPUS") or ROOT.parent / "shared" / "corpora" / "obsidian-help"
-)
+pytestmark = pytest.mark.bench
+
 LIMIT = 1_000_000  # bytes
 NOW = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
 
-pytestmark = [
-    pytest.mark.bench,
-    pytest.mark.skipif(
-        not CORPUS.is_dir(), reason=f"no judged notes at {CORPUS}: set QMD_BENCH_CORPUS"
-    ),
-]
-
 Pipeline = Callable[[Reader, str, Ask, Models, datetime.datetime], Answer]
-
-
-@pytest.fixture(scope="module")
-def models() -> Models:
-    from qmd_py.embedded import BuiltIn
-
-    return Models(BuiltIn(config.threads()))
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[Reader]:
-    """Both folders, indexed and embedded: minutes of work, done once."""
-    file = tmp_path_factory.mktemp("bench") / "index.sqlite"
-    assert models.embedder
-    with Writer.open(file) as writer:
-        for language in ("en", "ru"):
-            chosen = indexing.collection_for(writer, CORPUS / language)
-            indexing.update(writer, chosen, Settings())
-        assert embedding.embed(writer, models.embedder).pending == 0
-    with Reader.open(file) as reader:
-        yield reader
-
-
-def judged(language: str) -> QuestionSet:
-    return questions.read(CORPUS / f"golden-{language}.json")
+Sets = dict[str, QuestionSet]
 
 
 def measured(
-    store: Reader, models: Models, pipeline: Pipeline, asked: QuestionSet, collection: str
+    store: Reader, embedder: Embedder, pipeline: Pipeline, asked: QuestionSet, collection: str
 ) -> dict[str, float]:
     """The mean of every measure over a set of questions."""
     ask = Ask(judging.DEPTH, Scope((collection,)))
 
     def find(text: str) -> tuple[Hit, ...]:
-        return pipeline(store, text, ask, models, NOW).hits
+        return pipeline(store, text, ask, Models(embedder), NOW).hits
 
     found = judging.evaluate(asked, find)
     return {name: mean([one.values[name] for one in found]) for name in judging.MEASURES}
@@ -83,38 +49,45 @@ def measured(
     ],
 )
 def test_answers_are_as_good_as_promised(
-    store: Reader, models: Models, pipeline: Pipeline, language: str, bars: dict[str, float]
+    corpus_index: Reader,
+    corpus_questions: Sets,
+    embedder: Embedder,
+    pipeline: Pipeline,
+    language: str,
+    bars: dict[str, float],
 ) -> None:
-    found = measured(store, models, pipeline, judged(language), language)
+    found = measured(corpus_index, embedder, pipeline, corpus_questions[language], language)
     print(language, {name: round(value, 4) for name, value in found.items()})
     assert {name: found[name] for name, bar in bars.items() if found[name] < bar} == {}
 
 
-def test_russian_questions_find_english_pages(store: Reader, models: Models) -> None:
-    asked = questions.worded_by(judged("en"), judged("ru"))
-    found = measured(store, models, hybrid, asked, "en")
+def test_russian_questions_find_english_pages(
+    corpus_index: Reader, corpus_questions: Sets, embedder: Embedder
+) -> None:
+    asked = questions.worded_by(corpus_questions["en"], corpus_questions["ru"])
+    found = measured(corpus_index, embedder, hybrid, asked, "en")
     print("ru on en", {name: round(value, 4) for name, value in found.items()})
     assert found["Success@5"] >= 0.60
 
 
-def test_every_heading_leads_to_its_own_section(store: Reader) -> None:
-    notes = store.notes_of(Scope())
+def test_every_heading_leads_to_its_own_section(corpus_index: Reader) -> None:
+    notes = corpus_index.notes_of(Scope())
     assert len(notes) == 346
     for note in notes:
-        for entry in store.toc(note.pid):
-            found = sections.section(store, str(note.pid), entry.path, LIMIT)
+        for entry in corpus_index.toc(note.pid):
+            found = sections.section(corpus_index, str(note.pid), entry.path, LIMIT)
             assert (found.toc_path, found.line) == (entry.path, entry.line), note.path
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_every_hit_leads_to_a_section_that_holds_it(
-    store: Reader, models: Models, language: str
+    corpus_index: Reader, corpus_questions: Sets, embedder: Embedder, language: str
 ) -> None:
     ask = Ask(judging.DEPTH, Scope((language,)))
-    for question in judged(language).questions:
-        for hit in hybrid(store, question.query, ask, models, NOW).hits:
+    for question in corpus_questions[language].questions:
+        for hit in hybrid(corpus_index, question.query, ask, Models(embedder), NOW).hits:
             lines = Path(hit.file).read_text(encoding="utf-8").split("\n")
             for match in hit.matches:
-                found = sections.section(store, str(hit.pid), match.toc_path, LIMIT)
+                found = sections.section(corpus_index, str(hit.pid), match.toc_path, LIMIT)
                 assert found.toc_path == match.toc_path
                 assert "\n".join(lines[match.line - 1 : match.last_line]) in found.text, hit.path

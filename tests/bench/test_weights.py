@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from qmd_py import fusion, measures, retrieval, search
+from qmd_py import fusion, measures, retrieval
 from qmd_py.evaluation import questions
 from qmd_py.models import Embedder
 from qmd_py.records import Scope
+from qmd_py.search.hybrid import TITLE_WEIGHT
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
 
@@ -27,7 +28,7 @@ class Setting:
     title: float
 
 
-DEFAULT = Setting(fusion.RRF_K, 1.0, search.TITLE_WEIGHT)
+DEFAULT = Setting(fusion.RRF_K, 1.0, TITLE_WEIGHT)
 SETTINGS = [
     Setting(*values)
     for values in itertools.product((5, 10, 20, 60), (0.67, 1.0, 1.5), (0, 0.25, 0.5))
@@ -50,7 +51,13 @@ def values_of(
         words = fusion.summed([retrieval.notes_of(run) for run in worded])
         title = retrieval.notes_of(retrieval.by_title(store, understood, scope, analyzer))
         dense = retrieval.dense_notes(
-            retrieval.by_meaning(store, space, understood, scope, embedder)
+            retrieval.by_meaning(
+                store,
+                space,
+                understood.query,
+                scope,
+                retrieval.vectors_of(embedder, understood.query.plain, ()),
+            )[0]
         )
         lists = {"words": list(words), "title": list(title), "dense": list(dense)}
         values = {}

@@ -1,0 +1,111 @@
+"""Options that several searching commands take."""
+
+from typing import Annotated
+
+import typer
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="WORDS…",
+        show_default=False,
+        help='Words, "a phrase" that must occur, -word that must not, word* for a beginning; '
+        "`-` reads the question from stdin.",
+    ),
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Notes to show.")]
+Collections = Annotated[
+    list[str] | None,
+    typer.Option("--collection", "-c", metavar="NAME", help="Only this collection; repeatable."),
+]
+Paths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--path", metavar="GLOB", help="Only notes at this path or in this folder; repeatable."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+Csv = Annotated[bool, typer.Option("--csv", help="One row a note.")]
+Markdown = Annotated[bool, typer.Option("--md", help="Markdown.")]
+Files = Annotated[bool, typer.Option("--files", "-l", help="Only the files, one a line.")]
+Nul = Annotated[
+    bool, typer.Option("-0", "--null", help="Files, each ended by a NUL, for xargs -0.")
+]
+NoToc = Annotated[bool, typer.Option("--no-toc", help="Leave the tables of contents out of JSON.")]
+Full = Annotated[bool, typer.Option("--full", help="Show whole notes.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Show the rank in each run.")]
+MinScore = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Leave out notes below this score: 0 nothing in common, 1 beyond doubt.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="RUN",
+        help="Leave out a run: bm25, note, near, title, dense, lex, vec, hyde, phrasings, rerank.",
+    ),
+]
+Snippet = Annotated[int, typer.Option("--snippet", min=20, help="Longest snippet, in characters.")]
+Many = list[str] | None
+Lex = Annotated[
+    Many, typer.Option("--lex", metavar="TEXT", help="Words for BM25 alone; repeatable.")
+]
+Vec = Annotated[
+    Many, typer.Option("--vec", metavar="TEXT", help="A paraphrase, for vectors; repeatable.")
+]
+Hyde = Annotated[
+    Many,
+    typer.Option("--hyde", metavar="TEXT", help="An invented answer, for vectors; repeatable."),
+]
+ShortQuery = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", help="The feature's name as a page title would have it, two or three words."
+    ),
+]
+RephrasedQuery = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="The question in other words.")
+]
+ExpectedAnswer = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="One or two sentences that could stand in the note itself."),
+]
+Queries = Annotated[
+    Many,
+    typer.Option(
+        "--queries", metavar="TEXT", help="A further phrasing of the question; repeatable."
+    ),
+]
+Searches = Annotated[
+    str | None,
+    typer.Option(metavar="JSON", help='[{"type": "lex|vec|hyde", "query": "…"}, …]'),
+]
+Intent = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="What you want to know it for; always give one.")
+]
+Expander = Annotated[
+    str | None, typer.Option(metavar="MODEL", help="Name or path of an expander, or none.")
+]
+Reranker = Annotated[
+    str | None, typer.Option(metavar="MODEL", help="Name or path of a reranker, or none.")
+]
+NoExpand = Annotated[bool, typer.Option("--no-expand", help="No local expansion.")]
+NoRerank = Annotated[bool, typer.Option("--no-rerank", help="No reranking.")]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Neither read nor keep what models answer.")
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0, metavar="SECONDS", help="Most time for reranking; what was read by then counts."
+    ),
+]
+PassageTokens = Annotated[
+    int, typer.Option(min=16, max=1024, help="Longest passage that is reranked, in tokens.")
+]
+Device = Annotated[str, typer.Option(help="Where models run: auto, cpu, metal or cuda.")]

@@ -1,0 +1,180 @@
+"""`qmd query`: everything there is, models included."""
+
+import contextlib
+
+from qmd_py.cache import AnswerCache, Cache
+from qmd_py.cache import NoCache as Forgetful
+from qmd_py.cli.app import IndexOption, configured, notice
+from qmd_py.cli.loading import Loader
+from qmd_py.cli.options import (
+    Budget,
+    Collections,
+    Csv,
+    Device,
+    Expander,
+    ExpectedAnswer,
+    Explain,
+    Files,
+    Full,
+    Hyde,
+    Intent,
+    Json,
+    Lex,
+    Limit,
+    Markdown,
+    MinScore,
+    NoCache,
+    NoExpand,
+    NoRerank,
+    NoToc,
+    Nul,
+    PassageTokens,
+    Paths,
+    Queries,
+    RephrasedQuery,
+    Reranker,
+    Searches,
+    ShortQuery,
+    Snippet,
+    Vec,
+    Without,
+    Words,
+)
+from qmd_py.cli.searching import Shown, answer, known_runs, question
+from qmd_py.config import Config
+from qmd_py.errors import UsageError
+from qmd_py.expansion import callers
+from qmd_py.expansion.callers import Handed
+from qmd_py.models import Models
+from qmd_py.records import Scope
+from qmd_py.search.asking import PASSAGE_TOKENS, Ask
+from qmd_py.snippets import DEFAULT_LENGTH
+
+
+def query(
+    words: Words = None,
+    limit: Limit = 10,
+    collections: Collections = None,
+    paths: Paths = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_markdown: Markdown = False,
+    as_files: Files = False,
+    null: Nul = False,
+    no_toc: NoToc = False,
+    full: Full = False,
+    explain: Explain = False,
+    min_score: MinScore = 0.0,
+    without: Without = None,
+    snippet: Snippet = DEFAULT_LENGTH,
+    lex: Lex = None,
+    vec: Vec = None,
+    hyde: Hyde = None,
+    short_query: ShortQuery = None,
+    rephrased_query: RephrasedQuery = None,
+    expected_answer: ExpectedAnswer = None,
+    queries: Queries = None,
+    searches: Searches = None,
+    intent: Intent = None,
+    expander: Expander = None,
+    reranker: Reranker = None,
+    no_expand: NoExpand = False,
+    no_rerank: NoRerank = False,
+    no_cache: NoCache = False,
+    budget: Budget = None,
+    passage_tokens: PassageTokens = PASSAGE_TOKENS,
+    device: Device = "auto",
+    index: IndexOption = None,
+) -> None:
+    """Search with everything there is, fused into one list.
+
+    qmd query limit concurrency Go
+
+    qmd query "how do I keep bread fresh" -n 3 --json
+    """
+    shown = Shown.chosen(
+        json=as_json,
+        csv=as_csv,
+        md=as_markdown,
+        files=as_files,
+        null=null,
+        toc=not no_toc,
+        explain=explain,
+    )
+    options = callers.from_options(
+        lex=lex or (),
+        vec=vec or (),
+        hyde=hyde or (),
+        short_query=short_query,
+        rephrased_query=rephrased_query,
+        expected_answer=expected_answer,
+        queries=queries or (),
+        searches_json=searches,
+        intent=intent,
+    )
+    text, handed = _asked(words, options)
+    config = configured(index)
+    with contextlib.closing(_cache(config, no_cache)) as cache:
+        ask = Ask(
+            limit=limit,
+            scope=Scope(tuple(collections or ()), tuple(paths or ())),
+            min_score=min_score,
+            without=known_runs(without or ()),
+            snippet=snippet,
+            full=config.settings.max_bytes if full else 0,
+            handed=handed,
+            budget=budget,
+            passage_tokens=passage_tokens,
+            cache=cache,
+        )
+        own = bool(handed.variants or handed.queries)
+        models = Loader(config, device=device).models(
+            expander="none" if no_expand or own else expander,
+            reranker="none" if no_rerank else reranker,
+            passage_tokens=passage_tokens,
+        )
+        try:
+            answer("query", config, text, ask, models, shown)
+        finally:
+            _close(models)
+            if cache.problem:
+                notice(f"cache: {cache.problem}")
+
+
+def _asked(words: list[str] | None, options: Handed) -> tuple[str, Handed]:
+    """The question, and what the caller hands in by options or in a query document.
+
+    Raises:
+        UsageError: there is nothing to ask.
+    """
+    if not words and (options.variants or options.queries):
+        return _question_of(options), options
+    text, document = callers.from_document(question(words))
+    both = callers.united(document, options)
+    for warning in both.warnings:
+        notice(warning)
+    return text or _question_of(both), both
+
+
+def _question_of(handed: Handed) -> str:
+    """What to take for the question where only variants were handed in.
+
+    Raises:
+        UsageError: there are none.
+    """
+    texts = [*handed.queries, *(v.text for v in handed.variants)]
+    if not texts:
+        raise UsageError("no question: type some words, or - to read them from stdin")
+    return texts[0]
+
+
+def _cache(config: Config, off: bool) -> AnswerCache:
+    return Forgetful() if off else Cache(config.cache)
+
+
+def _close(models: Models) -> None:
+    """Give the models' memory back before Python ends, when llama.cpp may be gone already."""
+    for model in (models.embedder, models.expander, models.reranker):
+        close = getattr(model, "close", None)
+        if close:
+            close()

@@ -1,0 +1,1 @@
+"""The Protocols of `models` on GGUF files, through llama.cpp."""

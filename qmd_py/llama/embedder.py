@@ -1,0 +1,110 @@
+"""Bi-encoders on GGUF files: MiniLM, Qwen3-Embedding, EmbeddingGemma and their like."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from qmd_py.llama.runtime import Pooling, Session, Setup
+
+if TYPE_CHECKING:
+    from qmd_py.models import Matrix
+
+_LONGEST = 2048  # tokens of one text; chunks have a few hundred
+
+
+class LlamaEmbedder:
+    """An embedder on a GGUF file."""
+
+    def __init__(
+        self,
+        file: Path,
+        *,
+        fingerprint: str,
+        threads: int,
+        gpu: bool | None = None,
+        pooling: Pooling = Pooling.AS_IN_FILE,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+        scale: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        """Open a checked file.
+
+        Args:
+            file: the model.
+            fingerprint: names the file's bytes.
+            threads: to compute with.
+            gpu: whether to use the GPU; None: where there is one.
+            pooling: how tokens become one vector; the file's own way unless given.
+            query_prefix: what the model wants before a question.
+            passage_prefix: what it wants before a passage.
+            scale: cosines of unrelated and of surely related pairs.
+
+        Raises:
+            ModelFailed: it cannot be opened.
+        """
+        probe = Setup(64, 64, threads, gpu, embeddings=True, pooling=pooling)
+        with Session(file, probe) as short:
+            self._longest = min(short.trained_context, _LONGEST)
+        full = Setup(self._longest, self._longest, threads, gpu, embeddings=True, pooling=pooling)
+        self._session = Session(file, full)
+        self._prefixes = query_prefix, passage_prefix
+        self._scale = scale
+        kind = f"{self._session.pooling} {query_prefix!r} {passage_prefix!r}"
+        self._name = f"{fingerprint} pooling {kind}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._session.close()
+
+    @property
+    def fingerprint(self) -> str:
+        """The file, the pooling and the prefixes."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._session.dimensions
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Cosines of unrelated and surely related pairs."""
+        return self._scale
+
+    def queries(self, texts: Sequence[str]) -> "Matrix":
+        """Embed questions.
+
+        Raises:
+            ModelFailed: llama.cpp broke down.
+        """
+        return self._embed(self._prefixes[0], texts)
+
+    def passages(self, texts: Sequence[str]) -> "Matrix":
+        """Embed passages; what is longer than the model's window is cut at its end.
+
+        Raises:
+            ModelFailed: llama.cpp broke down.
+        """
+        return self._embed(self._prefixes[1], texts)
+
+    def _embed(self, prefix: str, texts: Sequence[str]) -> "Matrix":
+        return np.stack([self._one(prefix + text) for text in texts])
+
+    def _one(self, text: str) -> "Matrix":
+        """One text at a time: on a CPU several in one call are no faster, and not quite the same."""
+        tokens = self._session.tokens(text, ends=True)
+        if len(tokens) > self._longest:
+            tokens = [*tokens[: self._longest - 1], tokens[-1]]
+        self._session.forget(0)
+        self._session.evaluate(tokens, 0)
+        vector = self._session.pooled()
+        length = float(np.linalg.norm(vector))
+        return vector / length if length else vector

@@ -1,0 +1,372 @@
+"""A model file opened by llama.cpp: tokens in, logits or embeddings out."""
+
+import contextlib
+import ctypes
+import enum
+import functools
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import llama_cpp.llama_cpp as native
+import numpy as np
+
+from qmd_py.errors import ModelFailed
+
+if TYPE_CHECKING:
+    from qmd_py.models import Matrix
+
+_ABORTED = 2  # what llama_decode returns when its abort callback said so
+_ALL_LAYERS = 999
+
+
+class Pooling(enum.IntEnum):
+    """How llama.cpp makes one vector of a sequence (`enum llama_pooling_type`)."""
+
+    NONE = 0
+    MEAN = 1
+    CLS = 2
+    LAST = 3
+    RANK = 4
+    AS_IN_FILE = -1
+
+
+class OutOfTime(ModelFailed):
+    """A native call was ended by its deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a model is opened."""
+
+    context: int
+    """Most tokens of a prompt and what is generated after it."""
+    batch: int
+    """Most tokens of one native call; encoders need a whole text in one."""
+    threads: int
+    gpu: bool | None = None
+    """Whether layers go to the GPU (Metal, CUDA); None: where this build has one."""
+    embeddings: bool = False
+    pooling: Pooling = Pooling.NONE
+
+
+class Session:
+    """One model with one context; close it, or use it as a context manager."""
+
+    def __init__(self, file: Path, setup: Setup) -> None:
+        """Open a model file that has been checked.
+
+        Raises:
+            ModelFailed: llama.cpp cannot load it or has no memory for its context.
+        """
+        _start()
+        self.file = file
+        self._interrupt = _Interrupt()
+        self._model = self._load(setup)
+        self._context = self._open(setup)
+        self._vocabulary = native.llama_model_get_vocab(self._model)
+        self._memory = native.llama_get_memory(self._context)
+        self._batch_size = setup.batch
+        self._batch = native.llama_batch_init(setup.batch, 0, 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the memory back; nothing else may be called afterwards."""
+        if self._model:
+            native.llama_batch_free(self._batch)
+            native.llama_free(self._context)
+            native.llama_model_free(self._model)
+            self._model = None
+
+    def stop_at(self, deadline: float) -> None:
+        """Let native calls end at this time of the monotonic clock."""
+        self._interrupt.deadline = deadline
+
+    @property
+    def dimensions(self) -> int:
+        """Length of an embedding."""
+        return int(native.llama_model_n_embd(self._model))
+
+    @property
+    def trained_context(self) -> int:
+        """Tokens the model was trained on."""
+        return int(native.llama_model_n_ctx_train(self._model))
+
+    @property
+    def pooling(self) -> int:
+        """The pooling in force."""
+        return int(native.llama_pooling_type(self._context))
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes of a rank head."""
+        count = native.llama_model_n_cls_out(self._model)
+        found = (native.llama_model_cls_label(self._model, at) for at in range(count))
+        return [label.decode(errors="replace") for label in found if label]
+
+    def metadata(self, key: str) -> str | None:
+        """A value of the file's header as text."""
+        buffer = ctypes.create_string_buffer(1 << 16)
+        size = native.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
+        return buffer.value.decode(errors="replace") if size >= 0 else None
+
+    def tokens(self, text: str, *, special: bool = False, ends: bool = False) -> list[int]:
+        """The tokens of a text.
+
+        Args:
+            text: any text.
+            special: whether `<|im_end|>` and the like are control tokens; never for text of notes,
+                or a note could speak for the model.
+            ends: whether to add what the model wants at the beginning and end of a text.
+        """
+        raw = text.encode("utf-8", "replace")
+        room = len(raw) + 16
+        buffer = (native.llama_token * room)()
+        count = native.llama_tokenize(self._vocabulary, raw, len(raw), buffer, room, ends, special)
+        return list(buffer[: max(count, 0)])
+
+    def text(self, token: int) -> bytes:
+        """The bytes of a token; nothing for control tokens."""
+        buffer = ctypes.create_string_buffer(256)
+        size = native.llama_token_to_piece(self._vocabulary, token, buffer, len(buffer), 0, False)
+        return buffer.raw[: max(size, 0)]
+
+    def is_end(self, token: int) -> bool:
+        """Whether a token ends what the model generates."""
+        return bool(native.llama_vocab_is_eog(self._vocabulary, token))
+
+    def evaluate(self, tokens: Sequence[int], start: int) -> None:
+        """Process tokens at positions from `start` on; what was behind them must be forgotten.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed meanwhile.
+            OutOfTime: the deadline has passed.
+            ModelFailed: llama.cpp could not.
+        """
+        for at in range(0, len(tokens), self._batch_size):
+            part = tokens[at : at + self._batch_size]
+            self._fill(part, start + at, last=at + len(part) == len(tokens))
+            with self._interrupt.watched():
+                status = native.llama_decode(self._context, self._batch)
+            if status == _ABORTED:
+                raise KeyboardInterrupt if self._interrupt.pressed else OutOfTime(self.file.name)
+            if status:
+                raise ModelFailed(f"{self.file.name}: llama.cpp gave up with status {status}")
+
+    def forget(self, start: int) -> None:
+        """Drop everything from position `start` on; before it the cache stays."""
+        native.llama_memory_seq_rm(self._memory, 0, start, -1)
+
+    def logits(self) -> "np.ndarray[tuple[int], np.dtype[np.float32]]":
+        """The logits after the last token, one a word of the vocabulary."""
+        size = native.llama_vocab_n_tokens(self._vocabulary)
+        values = native.llama_get_logits_ith(self._context, -1)
+        return np.ctypeslib.as_array(values, shape=(size,)).copy()
+
+    def pooled(self, size: int | None = None) -> "Matrix":
+        """The pooled vector of the sequence, or the `size` outputs of its rank head.
+
+        Raises:
+            ModelFailed: there is none.
+        """
+        values = native.llama_get_embeddings_seq(self._context, 0)
+        if not values:
+            raise ModelFailed(f"{self.file.name}: llama.cpp gave no embedding")
+        return np.ctypeslib.as_array(values, shape=(size or self.dimensions,)).copy()
+
+    def state(self) -> bytes:
+        """The cache of everything evaluated so far."""
+        size = native.llama_state_seq_get_size(self._context, 0)
+        buffer = (ctypes.c_uint8 * size)()
+        written = native.llama_state_seq_get_data(self._context, buffer, size, 0)
+        return bytes(buffer[:written])
+
+    def restore(self, state: bytes, tokens: int) -> bool:
+        """Put a saved cache of so many tokens in place; False when it is not that."""
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        if not native.llama_state_seq_set_data(self._context, buffer, len(state), 0):
+            return False
+        return int(native.llama_memory_seq_pos_max(self._memory, 0)) == tokens - 1
+
+    @contextlib.contextmanager
+    def grammar(self, rules: str, root: str = "root") -> Iterator["Grammar"]:
+        """A GBNF grammar over this model's vocabulary.
+
+        Raises:
+            ModelFailed: llama.cpp does not take the grammar.
+        """
+        sampler = native.llama_sampler_init_grammar(self._vocabulary, rules.encode(), root.encode())
+        if not sampler:
+            raise ModelFailed(f"{self.file.name}: the grammar was not understood")
+        try:
+            yield Grammar(sampler)
+        finally:
+            native.llama_sampler_free(sampler)
+
+    def chat(self, system: str, user: str) -> str:
+        """The prompt of the model's own chat template, up to where the assistant begins.
+
+        Raises:
+            ModelFailed: llama.cpp does not know the template.
+        """
+        template = self.metadata("tokenizer.chat_template") or "chatml"
+        turns = [(b"system", system)] * bool(system) + [(b"user", user)]
+        messages = (native.llama_chat_message * len(turns))(
+            *(native.llama_chat_message(role, text.encode()) for role, text in turns)
+        )
+        buffer = ctypes.create_string_buffer(2 * sum(len(text) for _, text in turns) + 4096)
+        size = native.llama_chat_apply_template(
+            template.encode(), messages, len(turns), True, buffer, len(buffer)
+        )
+        if not 0 < size <= len(buffer):
+            raise ModelFailed(f"{self.file.name} has a chat template that llama.cpp does not know")
+        opening = "<think>\n\n</think>\n\n" if "<think>" in template else ""
+        return buffer.raw[:size].decode() + opening
+
+    def _load(self, setup: Setup) -> Any:  # noqa: ANN401 — an opaque native pointer
+        params = native.llama_model_default_params()
+        if setup.gpu and not native.llama_supports_gpu_offload():
+            raise ModelFailed(
+                "llama.cpp was built without a GPU here: use --device cpu, or install "
+                "llama-cpp-python for your GPU"
+            )
+        params.n_gpu_layers = 0 if setup.gpu is False else _ALL_LAYERS
+        params.progress_callback = self._interrupt.progress
+        params.use_extra_bufts = not _has_amx()
+        with self._interrupt.watched():
+            model = native.llama_model_load_from_file(os.fsencode(self.file), params)
+        if not model:
+            if self._interrupt.pressed:
+                raise KeyboardInterrupt
+            raise ModelFailed(
+                f"llama.cpp cannot load {self.file}: check it with 'qmd models verify'"
+            )
+        return model
+
+    def _open(self, setup: Setup) -> Any:  # noqa: ANN401 — an opaque native pointer
+        params = native.llama_context_default_params()
+        params.n_ctx = setup.context
+        # encoders abort the process when a text is longer than the physical batch
+        params.n_batch = params.n_ubatch = setup.batch
+        params.n_seq_max = 1
+        params.n_threads = params.n_threads_batch = setup.threads
+        params.embeddings = setup.embeddings
+        params.pooling_type = int(setup.pooling)
+        params.offload_kqv = setup.gpu is not False
+        params.no_perf = True
+        params.abort_callback = self._interrupt.abort
+        context = native.llama_init_from_model(self._model, params)
+        if not context:
+            native.llama_model_free(self._model)
+            raise ModelFailed(f"not enough memory to run {self.file.name}: choose a smaller model")
+        return context
+
+    def _fill(self, tokens: Sequence[int], start: int, *, last: bool) -> None:
+        batch = self._batch
+        batch.n_tokens = len(tokens)
+        for at, token in enumerate(tokens):
+            batch.token[at] = token
+            batch.pos[at] = start + at
+            batch.n_seq_id[at] = 1
+            batch.seq_id[at][0] = 0
+            batch.logits[at] = False
+        if last and tokens:
+            batch.logits[len(tokens) - 1] = True
+
+
+class Grammar:
+    """Chooses the likeliest token that the grammar allows."""
+
+    def __init__(self, sampler: Any) -> None:  # noqa: ANN401 — an opaque native pointer
+        self._sampler = sampler
+
+    def choose(self, logits: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> int:
+        """The best allowed token, taken as chosen.
+
+        Most times the best token is allowed; only when it is not, all are tried, which costs as
+        much as evaluating a token of a small model.
+        """
+        best = int(logits.argmax())
+        if not self._allowed(np.array([best]), logits[[best]]).size:
+            order = np.argsort(-logits)
+            best = int(self._allowed(order, logits[order])[0])
+        native.llama_sampler_accept(self._sampler, best)
+        return best
+
+    def _allowed(
+        self, tokens: "np.ndarray[tuple[int], np.dtype[np.intp]]", logits: "Matrix"
+    ) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+        """Those of the tokens that may come next, in their order."""
+        kind = np.dtype([("id", np.intc), ("logit", np.single), ("p", np.single)], align=True)
+        data = np.zeros(len(tokens), dtype=kind)
+        data["id"], data["logit"] = tokens, logits
+        candidates = native.llama_token_data_array(
+            data=data.ctypes.data_as(native.llama_token_data_p),
+            size=len(tokens),
+            selected=-1,
+            sorted=False,
+        )
+        native.llama_sampler_apply(self._sampler, ctypes.byref(candidates))
+        allowed: np.ndarray[tuple[int], np.dtype[np.intp]] = tokens[np.isfinite(data["logit"])]
+        return allowed
+
+
+class _Interrupt:
+    """Ctrl-C during a native call: noticed by the callbacks, which end the call.
+
+    Python runs signal handlers only between its own instructions. The callbacks are such; an
+    exception raised in them would be lost, so the handler only takes note.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self.deadline = math.inf
+        self.abort = native.ggml_abort_callback(lambda _data: self._over())
+        self.progress = native.llama_progress_callback(lambda _part, _data: not self.pressed)
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        self.pressed = False
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread may set handlers, and only it gets the signals
+            return
+        before = signal.signal(signal.SIGINT, self._note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _over(self) -> bool:
+        return self.pressed or time.monotonic() > self.deadline
+
+    def _note(self, *_: object) -> None:
+        self.pressed = True
+
+
+def _has_amx() -> bool:
+    """Whether the processor has matrix tiles, whose kernels in llama.cpp crash under some hypervisors."""
+    try:
+        return "amx_tile" in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False  # not Linux, so llama.cpp has no such kernels here
+
+
+@functools.cache
+def _start() -> None:
+    """Start llama.cpp, silently: what it has to say would mix with the answer."""
+    native.llama_log_set(_SILENCE, ctypes.c_void_p(0))
+    native.llama_backend_init()
+
+
+_SILENCE = native.llama_log_callback(lambda _level, _text, _data: None)

@@ -1,0 +1,1 @@
+"""A question → the notes and sections that answer it: each pipeline in one function."""

@@ -1,0 +1,130 @@
+"""What all pipelines share: runs kept, scores, the cut, the answer."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from qmd_py import citing, fusion, retrieval
+from qmd_py.errors import IndexUnusable, ModelMissing
+from qmd_py.models import Models
+from qmd_py.records import Answer, Hit, Run
+from qmd_py.retrieval import Asked
+from qmd_py.search.asking import Ask
+from qmd_py.stages import Stages
+from qmd_py.store.reader import Reader
+from qmd_py.terms import Analyzer
+
+_HALF_SCORE = 24.0
+"""Sum of the BM25 of chunk and note at which words score ½.
+
+About two rare words, found in both; judged questions reach 18 to 60 with their best note, off-topic
+ones 0 to 20.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Cuts and cites for one question."""
+
+    store: Reader
+    analyzer: Analyzer
+    asked: Asked
+    text: str
+    """The question as typed."""
+    mode: str
+    ask: Ask
+    now: datetime.datetime
+    leads: bool = False
+    """Whether one note clearly led before anything but words was asked."""
+
+    def answer(self, ranking: citing.Ranking, stages: Stages) -> Answer:
+        """The notes to show with everything that is shown of them."""
+        ask = self.ask
+        enough = [(pid, s) for pid, s in ranking.scores.items() if s >= ask.min_score]
+        shown = enough[: ask.limit]
+        with stages.of("cite"):
+            hits = self._cited(ranking, shown)
+        return Answer(
+            query=self.text,
+            mode=self.mode,
+            retrieved_at=citing.rfc3339(self.now),
+            skipped=stages.remarks,
+            hits=hits,
+            terms=self.asked.terms,
+            respelled=self.asked.respelled,
+            cut=len(ranking.scores) - len(enough),
+            stages=stages.done,
+            leads=self.leads,
+        )
+
+    def _cited(
+        self, ranking: citing.Ranking, shown: Sequence[tuple[int, float]]
+    ) -> tuple[Hit, ...]:
+        return self.citer(ranking, [pid for pid, _ in shown]).hits(shown)
+
+    def citer(self, ranking: citing.Ranking, pids: Sequence[int]) -> citing.Citer:
+        """What makes hits of some notes."""
+        places = retrieval.places(self.store, self.asked, pids)
+        style = citing.Style(self.ask.snippet, self.ask.full)
+        whole = replace(ranking, places=places)
+        return citing.Citer(self.store, self.analyzer, self.asked.terms, whole, style)
+
+
+def dense(
+    store: Reader,
+    asked: Asked,
+    ask: Ask,
+    models: Models,
+    others: Sequence[tuple[str, str]],
+    stages: Stages,
+) -> dict[str, Run]:
+    """The dense runs of a question, as `dense`, and of its other wordings, united by their kinds.
+
+    Nothing where there is no embedder or no vectors; then the reason is among the remarks.
+
+    Args:
+        store: the index.
+        asked: the question.
+        ask: what is left out, and where to look.
+        models: with an embedder or not.
+        others: (kind, text) of other wordings.
+        stages: takes remarks.
+    """
+    if models.embedder is None or "dense" in ask.without:
+        return {}
+    space, remark = retrieval.space_for(store, models.embedder)
+    stages.remark(remark)
+    if space is None:
+        return {}
+    wanted = [(kind, text) for kind, text in others if kind not in ask.without]
+    texts = [text for _, text in wanted]
+    try:
+        rows = retrieval.vectors_of(models.embedder, asked.query.plain, texts)
+        own, *found = retrieval.by_meaning(store, space, asked.query, ask.scope, rows)
+    except (IndexUnusable, ModelMissing) as error:  # words answer all the same
+        stages.remark(f"dense: {error}")
+        return {}
+    runs: dict[str, list[Run]] = {}
+    for (kind, _), run in zip(wanted, found, strict=True):
+        runs.setdefault(kind, []).append(run)
+    return {"dense": own, **{kind: retrieval.united(several) for kind, several in runs.items()}}
+
+
+def kept(runs: Mapping[str, Run], ask: Ask) -> dict[str, Run]:
+    """The runs that were not left out."""
+    return {name: run for name, run in runs.items() if name not in ask.without}
+
+
+def summed(runs: Mapping[str, Run]) -> dict[int, float]:
+    """BM25 scores are of one scale, so those of a note's best chunk and of the note add up."""
+    return fusion.summed([retrieval.notes_of(run) for run in runs.values()])
+
+
+def certainty(score: float) -> float:
+    """A BM25 sum on the scale from 0 to 1."""
+    return score / (score + _HALF_SCORE)
+
+
+def between(score: float, low: float, high: float) -> float:
+    """A cosine on the scale from 0 (unrelated) to 1 (surely related)."""
+    return min(max((score - low) / (high - low), 0.0), 1.0)
