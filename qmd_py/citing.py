@@ -1,7 +1,6 @@
 """Ranked notes → hits: toc, places, snippets, provenance."""
 
 import datetime
-import hashlib
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -223,6 +222,8 @@ def _stale(file: Path, note: StoredNote) -> str | None:
 
 def _digest(file: Path) -> str:
     """SHA-256 of a file that was touched, to tell whether it was changed too."""
+    import hashlib
+
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from qmd_py.cli.commands import app
+from qmd_py.cli.whole import app
 
 if TYPE_CHECKING:
     from typer.testing import Result

@@ -367,7 +367,7 @@ class TestRemove:
 
 def test_nothing_of_the_network_is_imported_but_to_pull() -> None:
     program = (
-        "import json, sys; import qmd_py.download, qmd_py.gguf, qmd_py.cli.commands;"
+        "import json, sys; import qmd_py.download, qmd_py.gguf, qmd_py.cli.whole;"
         "print(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -465,7 +465,7 @@ def test_eight_processes_make_one_new_index(folder: Path, tmp_path: Path) -> Non
     file = tmp_path / "fresh" / "index.sqlite"
     code = """
         import sys
-        from qmd_py.cli.commands import app
+        from qmd_py.cli.whole import app
         from qmd_py import indexing
         from qmd_py.store import writer
         print("ready", flush=True)

@@ -194,7 +194,7 @@ class TestNotHere:
 
 
 def test_other_commands_import_nothing_of_this() -> None:
-    program = "import sys, qmd_py.cli.commands; print(*sys.modules)"
+    program = "import sys, qmd_py.cli.whole; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     loaded = set(done.stdout.decode().split())
     assert not loaded & {"qmd_py.catalogue", "qmd_py.gguf", "qmd_py.download", "tomllib"}

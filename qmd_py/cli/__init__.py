@@ -9,7 +9,9 @@ def main() -> None:
     """Run `qmd`."""
     _open_closed_streams()
     try:
-        from qmd_py.cli.commands import app
+        from qmd_py.cli.commands import application
+
+        app = application(*sys.argv[1:2])
     except KeyboardInterrupt:  # the imports take long enough to be interrupted
         raise SystemExit(130) from None
     app()

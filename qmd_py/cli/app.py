@@ -191,14 +191,6 @@ IndexOption = Annotated[
     Path | None, typer.Option("--index", metavar="FILE", help="The index file (or QMD_INDEX).")
 ]
 
-app = typer.Typer(
-    name="qmd",
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 def configured(index: Path | None) -> Config:
     """The configuration of this run."""

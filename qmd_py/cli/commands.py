@@ -1,36 +1,63 @@
-"""All commands on one application."""
+"""All commands, each imported only when it may be used."""
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 import qmd_py
-from qmd_py.cli import (
-    caching,
-    collecting,
-    embedding,
-    evaluating,
-    managing,
-    querying,
-    reading,
-    searching,
+from qmd_py.cli.app import Commands, WordsCommand, emit
+
+_COMMANDS = {
+    "index": "collecting.index",
+    "search": "searching.search",
+    "query": "querying.query",
+    "vsearch": "searching.vsearch",
+    "embed": "embedding.embed",
+    "section": "reading.section",
+    "toc": "reading.toc",
+    "get": "reading.get",
+    "ls": "reading.ls",
+    "eval": "evaluating.evaluate",
+    "status": "collecting.status",
+    "collection": "collecting.collection",
+    "cache": "caching.cache",
+    "models": "managing.models",
+}
+"""Command or group of commands → where it is, below this package."""
+
+_OF_WORDS = {"search", "query", "vsearch", "section"}
+"""Commands whose words may begin with a dash."""
+
+_EPILOG = (
+    "Exit status: 0 found or done, 1 nothing found, 2 error, 130 interrupted. "
+    "Environment: QMD_INDEX (the index file), QMD_CONFIG (the settings file), "
+    "QMD_CACHE (the cache of answers), QMD_MODELS (a further list of models), "
+    "QMD_MODELS_DIR (the folder of pulled models), HF_ENDPOINT (the model hub), NO_COLOR."
 )
-from qmd_py.cli.app import WordsCommand, app, emit
 
-__all__ = ["app"]
 
-_SEARCH = """Search by words: BM25 over sections, with word stems of the notes' languages.
+def application(first: str = "") -> typer.Typer:
+    """The command line, for a call whose first argument is known; else with all commands.
 
-    qmd search worker pool
-
-    qmd search '"rate limit"' -draft --json
-"""
-_VSEARCH = """Search by meaning alone: the vectors of sections.
-
-    qmd vsearch how to keep two goroutines from writing at once
-
-    qmd vsearch "хлеб не поднимается" -n 3
-"""
+    What a search by words costs is mostly imports, so a command is not made to pay for the others.
+    """
+    made = typer.Typer(
+        name="qmd",
+        cls=Commands,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback(epilog=_EPILOG)(_root)
+    for name in [first] if first in _COMMANDS else _COMMANDS:
+        module, _, attribute = _COMMANDS[name].partition(".")
+        found = getattr(import_module(f"qmd_py.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            made.add_typer(found, name=name)
+        else:
+            made.command(name, cls=WordsCommand if name in _OF_WORDS else None)(found)
+    return made
 
 
 def _version(wanted: bool) -> None:
@@ -39,32 +66,10 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(
-    epilog="Exit status: 0 found or done, 1 nothing found, 2 error, 130 interrupted. "
-    "Environment: QMD_INDEX (the index file), QMD_CONFIG (the settings file), "
-    "QMD_CACHE (the cache of answers), QMD_MODELS (a further list of models), "
-    "QMD_MODELS_DIR (the folder of pulled models), HF_ENDPOINT (the model hub), NO_COLOR."
-)
-def root(
+def _root(
     _show_version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Find the right section of the right Markdown note, on your own machine."""
-
-
-app.command("index")(collecting.index)
-app.command("search", cls=WordsCommand, help=_SEARCH)(searching.searcher("search"))
-app.command("query", cls=WordsCommand)(querying.query)
-app.command("vsearch", cls=WordsCommand, help=_VSEARCH)(searching.searcher("vsearch"))
-app.command("embed")(embedding.embed)
-app.command("section", cls=WordsCommand)(reading.section)
-app.command("toc")(reading.toc)
-app.command("get")(reading.get)
-app.command("ls")(reading.ls)
-app.command("eval")(evaluating.evaluate)
-app.command("status")(collecting.status)
-app.add_typer(collecting.collection, name="collection")
-app.add_typer(caching.cache, name="cache")
-app.add_typer(managing.models, name="models")

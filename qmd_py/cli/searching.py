@@ -9,7 +9,6 @@ from typing import Self
 import typer
 
 from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, screen, show
-from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import (
     Collections,
     Csv,
@@ -31,7 +30,7 @@ from qmd_py.config import Config
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.models import Models
 from qmd_py.records import Answer, Scope
-from qmd_py.render import machine, people
+from qmd_py.render.styled import Line
 from qmd_py.search.asking import RUNS, Ask
 from qmd_py.snippets import DEFAULT_LENGTH
 from qmd_py.store.reader import Reader
@@ -62,8 +61,8 @@ class Shown:
         return cls(form, toc, explain, "\0" if null else "\n")
 
 
-def searcher(mode: str) -> Callable[..., None]:
-    """The command function of `search` and `vsearch`."""
+def searcher(mode: str, text: str) -> Callable[..., None]:
+    """The command function of `search` or `vsearch`, with the text of its help."""
 
     def command(
         words: Words = None,
@@ -101,13 +100,16 @@ def searcher(mode: str) -> Callable[..., None]:
             snippet=snippet,
             full=config.settings.max_bytes if full else 0,
         )
-        text = question(words)
+        asked = question(words)
         available = Models()
         if mode != "search":
+            from qmd_py.cli.loading import Loader
+
             loader = Loader(config)
             available = Models(loader.embedder(), missing=loader.missing)
-        answer(mode, config, text, ask, available, shown)
+        answer(mode, config, asked, ask, available, shown)
 
+    command.__doc__ = text
     return command
 
 
@@ -123,16 +125,24 @@ def answer(mode: str, config: Config, text: str, ask: Ask, models: Models, shown
         check_collections(store, ask.scope.collections)
         analyzer = Analyzer(store.languages)
         if not shown.form:
-            ask = replace(ask, early=lambda early: preview(people.early_lines(early, analyzer)))
+            ask = replace(ask, early=lambda early: preview(_early(early, analyzer)))
         now = datetime.datetime.now(datetime.UTC)
         found = pipeline(mode)(store, text, ask, models, now)
     if shown.form:
-        emit(_FORMATS[shown.form](found, shown))
+        emit(_formatted(found, shown))
     else:
+        from qmd_py.render import people
+
         show(people.answer_lines(found, analyzer, explain=shown.explain))
     _remark(found)
     if not found.hits:
         raise typer.Exit(Status.NOTHING_FOUND)
+
+
+def _early(found: Answer, analyzer: Analyzer) -> list[Line]:
+    from qmd_py.render import people
+
+    return people.early_lines(found, analyzer)
 
 
 def question(words: list[str] | None) -> str:
@@ -191,12 +201,16 @@ def pipeline(mode: str) -> Pipeline:
     return found
 
 
-_FORMATS: Mapping[str, Callable[[Answer, Shown], str]] = {
-    "json": lambda answer, how: machine.answer_json(answer, toc=how.toc, explain=how.explain),
-    "csv": lambda answer, _: machine.answer_csv(answer),
-    "md": lambda answer, _: machine.answer_markdown(answer),
-    "files": lambda answer, how: machine.answer_files(answer, how.separator),
-}
+def _formatted(found: Answer, shown: Shown) -> str:
+    from qmd_py.render import machine
+
+    formats: Mapping[str, Callable[[], str]] = {
+        "json": lambda: machine.answer_json(found, toc=shown.toc, explain=shown.explain),
+        "csv": lambda: machine.answer_csv(found),
+        "md": lambda: machine.answer_markdown(found),
+        "files": lambda: machine.answer_files(found, shown.separator),
+    }
+    return formats[shown.form]()
 
 
 def known_runs(names: Sequence[str]) -> frozenset[str]:
@@ -237,3 +251,23 @@ def _remark(answer: Answer) -> None:
     if sys.stderr.isatty():
         for skipped in answer.skipped:
             notice(f"skipped {skipped}")
+
+
+search = searcher(
+    "search",
+    """Search by words: BM25 over sections, with word stems of the notes' languages.
+
+    qmd search worker pool
+
+    qmd search '"rate limit"' -draft --json
+    """,
+)
+vsearch = searcher(
+    "vsearch",
+    """Search by meaning alone: the vectors of sections.
+
+    qmd vsearch how to keep two goroutines from writing at once
+
+    qmd vsearch "хлеб не поднимается" -n 3
+    """,
+)

@@ -96,11 +96,14 @@ class LlamaEmbedder:
         return self._embed(self._prefixes[1], texts)
 
     def _embed(self, prefix: str, texts: Sequence[str]) -> "Matrix":
-        return np.stack([self._one(prefix + text) for text in texts])
+        rows = [self._one(prefix + text) for text in texts]
+        return np.array(rows, dtype=np.float32).reshape(-1, self.dimensions)
 
     def _one(self, text: str) -> "Matrix":
         """One text at a time: on a CPU several in one call are no faster, and not quite the same."""
         tokens = self._session.tokens(text, ends=True)
+        if not tokens:
+            return np.zeros(self.dimensions, dtype=np.float32)
         if len(tokens) > self._longest:
             tokens = [*tokens[: self._longest - 1], tokens[-1]]
         self._session.forget(0)

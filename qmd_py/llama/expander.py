@@ -1,5 +1,6 @@
 """A general language model, or one trained for it, that words a question in other ways."""
 
+import contextlib
 import hashlib
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ _CONTEXT = 1024  # tokens: prompt and answer; a model's full window would be gig
 _BATCH = 512
 _MOST_TOKENS = 220  # the grammar allows about 200
 _MARK = "\x1fquestion\x1f"
+_DIGEST = 16  # bytes
 
 
 class LlamaExpander:
@@ -81,13 +83,12 @@ class LlamaExpander:
 
         self._session.stop_at(time.monotonic() + self._seconds)
         written = bytearray()
-        try:
+        with contextlib.suppress(OutOfTime):
             at = self._begin(question)
             with self._session.grammar(prompts.GRAMMAR) as grammar:
                 self._write(grammar, at, written)
-        except OutOfTime:
-            # an unfinished line could be half a word
-            del written[written.rfind(b"\n") + 1 :]
+        # a line that time or room cut off could end in half a word
+        del written[written.rfind(b"\n") + 1 :]
         return lines.variants(written.decode("utf-8", "ignore"))
 
     @cached_property
@@ -107,7 +108,9 @@ class LlamaExpander:
     def _begin(self, question: str) -> int:
         """Evaluate the prompt; how many tokens it has."""
         asked = self._prompt(question)
-        shown = self._session.chat(asked.system, asked.user.replace(_one_line(question), _MARK))
+        # after the first colon: `Question: question` holds the question twice
+        user = asked.user.replace(f": {_one_line(question)}", f": {_MARK}", 1)
+        shown = self._session.chat(asked.system, user)
         before, _, after = shown.rpartition(_MARK)
         head, own, tail = (
             self._session.tokens(before, special=True),
@@ -124,18 +127,33 @@ class LlamaExpander:
         """Evaluate the beginning that all questions share, or take it from disk."""
         kept = self._kept_prefix(head)
         self._session.forget(0)
-        if kept and kept.is_file() and self._session.restore(kept.read_bytes(), len(head)):
+        if kept and (state := _sound(kept)) and self._session.restore(state, len(head)):
             return
         self._session.forget(0)
         self._session.evaluate(head, 0)
         if kept:
-            _write_whole(kept, self._session.state())
+            state = self._session.state()
+            _write_whole(kept, _digest(state) + state)
 
     def _kept_prefix(self, head: list[int]) -> Path | None:
         if self._prefix_folder is None:
             return None
         name = hashlib.blake2b(f"{self._name} {head}".encode(), digest_size=12).hexdigest()
         return self._prefix_folder / f"prefix-{name}.state"
+
+
+def _sound(file: Path) -> bytes | None:
+    """A kept state; None when there is none, or one that was damaged and would change what is said."""
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return None
+    state = content[_DIGEST:]
+    return state if state and content[:_DIGEST] == _digest(state) else None
+
+
+def _digest(state: bytes) -> bytes:
+    return hashlib.blake2b(state, digest_size=_DIGEST).digest()
 
 
 def _write_whole(file: Path, content: bytes) -> None:

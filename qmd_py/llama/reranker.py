@@ -96,8 +96,8 @@ class LlamaReranker:
         Raises:
             ModelFailed: the file cannot be opened, knows no yes and no, or llama.cpp broke down.
         """
-        self._share(question)
         for passage in passages:
+            self._share(question)  # another question may have been asked in between
             yield self._score(passage)
 
     def check(self) -> None:
@@ -159,17 +159,19 @@ class LlamaReranker:
             # llama.cpp has applied the softmax already
             return _probability(float(self._session.pooled(2)[yes]))
         logits = self._session.logits()
-        return _probability(1 / (1 + math.exp(float(logits[no] - logits[yes]))))
+        # the logistic function, without overflow
+        return _probability((1 + math.tanh(float(logits[yes] - logits[no]) / 2)) / 2)
 
     def _opening(self, question: str) -> list[int]:
         """System, instruction and question, up to where the passage begins."""
-        room = _CONTEXT - len(self._head) - len(self._tail) - self._passage_tokens - 16
-        words = " ".join(question.split())
-        return [
-            *self._head,
-            *self._session.tokens(f" {words}")[:room],
-            *self._session.tokens("\n<Document>:"),
-        ]
+        room = _CONTEXT - len(self._head) - len(self._tail) - self._passage_tokens
+        words, end = f" {' '.join(question.split())}", "\n<Document>:"
+        # in one piece, since a question mark and the line's end may be one token
+        asked = self._session.tokens(words + end)
+        if len(asked) > room:
+            ending = self._session.tokens(end)
+            asked = [*self._session.tokens(words)[: room - len(ending)], *ending]
+        return [*self._head, *asked]
 
     def _closing(self, passage: str) -> list[int]:
         """The passage, cut to its length, and the tail, never cut."""

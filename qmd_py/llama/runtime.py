@@ -159,8 +159,10 @@ class Session:
             self._fill(part, start + at, last=at + len(part) == len(tokens))
             with self._interrupt.watched():
                 status = native.llama_decode(self._context, self._batch)
+            if self._interrupt.pressed:  # perhaps too late to end the call, but no less meant
+                raise KeyboardInterrupt
             if status == _ABORTED:
-                raise KeyboardInterrupt if self._interrupt.pressed else OutOfTime(self.file.name)
+                raise OutOfTime(self.file.name)
             if status:
                 raise ModelFailed(f"{self.file.name}: llama.cpp gave up with status {status}")
 
@@ -246,9 +248,11 @@ class Session:
         params.use_extra_bufts = not _has_amx()
         with self._interrupt.watched():
             model = native.llama_model_load_from_file(os.fsencode(self.file), params)
+        if self._interrupt.pressed:
+            if model:
+                native.llama_model_free(model)
+            raise KeyboardInterrupt
         if not model:
-            if self._interrupt.pressed:
-                raise KeyboardInterrupt
             raise ModelFailed(
                 f"llama.cpp cannot load {self.file}: check it with 'qmd models verify'"
             )

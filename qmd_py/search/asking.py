@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from qmd_py import snippets
-from qmd_py.cache import AnswerCache, NoCache
-from qmd_py.expansion.callers import Handed
 from qmd_py.records import Answer, Scope
+
+if TYPE_CHECKING:
+    from qmd_py.cache import AnswerCache
+    from qmd_py.expansion.callers import Handed
 
 RUNS = ("bm25", "note", "near", "title", "dense", "lex", "vec", "hyde", "phrasings", "rerank")
 """Everything a search may ask; any of them can be left out."""
@@ -28,13 +31,13 @@ class Ask:
     """Longest snippet in characters."""
     full: int = 0
     """Bytes of the largest note that a hit carries whole; 0 for none."""
-    handed: Handed = field(default_factory=Handed)
+    handed: "Handed | None" = None
     """The caller's own wordings; with any of them no model is asked for more."""
     budget: float | None = None
     """Seconds to spend on reranking; None for as many as it takes."""
     passage_tokens: int = PASSAGE_TOKENS
     """Longest passage that is reranked."""
-    cache: AnswerCache = field(default_factory=NoCache)
-    """What models said of earlier questions."""
+    cache: "AnswerCache | None" = None
+    """What models said of earlier questions; None keeps nothing."""
     early: Callable[[Answer], None] | None = None
     """Is shown the fused answer before it is reranked."""

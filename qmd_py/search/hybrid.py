@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from qmd_py import citing, fusion, reranking, retrieval, widening
+from qmd_py.cache import AnswerCache, NoCache
+from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models, Reranker
 from qmd_py.records import Answer, Run
 from qmd_py.reranking import Limits, Reranked
@@ -96,14 +98,14 @@ def _widened(
     stages: Stages,
 ) -> Widened:
     """The caller's variants if there are any, else the model's unless a note leads already."""
-    if ask.handed.variants or ask.handed.queries:
-        return widening.by_caller(ask.handed)
+    if _handed(ask).variants or _handed(ask).queries:
+        return widening.by_caller(_handed(ask))
     if models.expander is None:
         return Widened(source="no model")
-    if leads and not ask.handed.intent:
+    if leads and not _handed(ask).intent:
         return Widened(source="skipped: one note clearly leads")
     plain = asked.query.plain
-    found = widening.by_model(plain, models.expander, ask.cache, analyzer, models.embedder)
+    found = widening.by_model(plain, models.expander, _cache(ask), analyzer, models.embedder)
     stages.remark(found.remark)
     return found
 
@@ -114,7 +116,7 @@ def _lexed(
     """BM25 sums for the lex variants together, and for the caller's further phrasings."""
     texts = {
         "lex": [variant.text for variant in widened.variants if variant.kind == "lex"],
-        "phrasings": list(ask.handed.queries),
+        "phrasings": list(_handed(ask).queries),
     }
     return {
         name: summed(runs)
@@ -153,11 +155,11 @@ def _reranked(
 ) -> citing.Ranking:
     """The ranking after the reranker has read its best."""
     ask = answerer.ask
-    intent = f" ({ask.handed.intent})" if ask.handed.intent else ""
+    intent = f" ({_handed(ask).intent})" if _handed(ask).intent else ""
     question = answerer.asked.query.plain + intent
     done = reranking.rerank(
         reranker,
-        ask.cache,
+        _cache(ask),
         question,
         _candidates(answerer, ranking),
         Limits(ask.limit, ask.budget),
@@ -190,7 +192,15 @@ def _candidates(answerer: Answerer, ranking: citing.Ranking) -> list[reranking.C
 def _other_wordings(widened: Widened, ask: Ask) -> list[tuple[str, str]]:
     """(kind, text) of what is searched by meaning beside the question."""
     variants = [(v.kind, v.text) for v in widened.variants if v.kind != "lex"]
-    return variants + [("phrasings", text) for text in ask.handed.queries]
+    return variants + [("phrasings", text) for text in _handed(ask).queries]
+
+
+def _handed(ask: Ask) -> Handed:
+    return ask.handed or Handed()
+
+
+def _cache(ask: Ask) -> AnswerCache:
+    return ask.cache or NoCache()
 
 
 def _after(before: Mapping[int, float], done: Reranked) -> dict[int, float]:
