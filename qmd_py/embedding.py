@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qmd_py import passages, vectors
+from qmd_py.errors import ModelFailed
 from qmd_py.models import Embedder
 from qmd_py.records import EmbedReport
 from qmd_py.retrieval import fingerprint
@@ -123,13 +124,21 @@ def _vectors(
 
     One bad text can spoil a whole batch, so a batch with bad rows is embedded text by text.
     """
-    rows = embedder.passages(texts)
+    rows = _tried(embedder, texts)
     good = vectors.usable(rows)
     if not good.all() and len(texts) > 1:
         for at, text in enumerate(texts):
-            rows[at] = embedder.passages([text])[0]
+            rows[at] = _tried(embedder, [text])[0]
         good = vectors.usable(rows)
     return rows, good
+
+
+def _tried(embedder: Embedder, texts: list[str]) -> "Matrix":
+    """The vectors of some texts; zeros, which are no vectors, where the model broke down."""
+    try:
+        return embedder.passages(texts)
+    except ModelFailed:
+        return vectors.zeros(len(texts), embedder.dimensions)
 
 
 def _passage(one: Pending) -> str:

@@ -304,6 +304,18 @@ class EmbedReport:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorStatus:
+    """The state of the vectors of one embedder."""
+
+    fingerprint: str
+    vectors: int
+    pending: int
+    """Passages of the notes that have none yet."""
+    failed: int
+    """Passages of the notes for which the model gave none."""
+
+
+@dataclass(frozen=True, slots=True)
 class IndexStatus:
     """The state of an index."""
 
@@ -317,3 +329,4 @@ class IndexStatus:
     chunks: int
     problems: tuple[str, ...]
     last_indexed: str | None
+    vectors: tuple[VectorStatus, ...] = ()

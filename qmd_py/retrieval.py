@@ -184,7 +184,8 @@ def space_for(store: Reader, embedder: Embedder) -> tuple[Space | None, str | No
     space = embeddings.space_of(store, fingerprint(store, embedder))
     if space and space.rows:
         waiting = embeddings.count_pending(store, space)
-        return space, f"dense: {waiting} passages wait for 'qmd embed'" if waiting else None
+        count = "1 passage waits" if waiting == 1 else f"{waiting} passages wait"
+        return space, f"dense: {count} for 'qmd embed'" if waiting else None
     if embeddings.spaces(store) and not space:
         return None, "dense: the vectors are of another model or setting: run 'qmd embed'"
     return None, "dense: nothing is embedded yet: run 'qmd embed'"

@@ -78,6 +78,11 @@ def nearest(matrix: "Matrix", query: "Matrix", depth: int) -> list[tuple[int, fl
     return [(int(row), float(scores[row])) for row in order]
 
 
+def zeros(count: int, dimensions: int) -> "Matrix":
+    """Rows that are no vectors."""
+    return np.zeros((count, dimensions), dtype=np.float32)
+
+
 def usable(rows: "Matrix") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     """Which rows are unit vectors: models may answer NaN or zeros for odd texts."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,7 @@ from qmd_py.config import Config
 from qmd_py.errors import Busy, UsageError
 from qmd_py.records import Collection
 from qmd_py.render import machine, people
+from qmd_py.store import embeddings
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:
@@ -188,7 +190,7 @@ def rename(
 def status(as_json: Json = False, index: IndexOption = None) -> None:
     """Show what the index holds."""
     with Reader.open(configured(index).index) as store:
-        found = store.status()
+        found = replace(store.status(), vectors=embeddings.overview(store))
     if as_json:
         emit(machine.status_json(found))
     else:

@@ -99,6 +99,12 @@ def status_lines(status: IndexStatus) -> list[Line]:
         [("languages  ", "faint"), (", ".join(status.languages) or "not set yet", "")],
         [("updated    ", "faint"), (status.last_indexed or "never", "")],
     ]
+    for held in status.vectors or ():
+        failed = f", {held.failed} failed" if held.failed else ""
+        counts = f"{_count(held.vectors, 'vector')}, {held.pending} pending{failed}  "
+        lines.append([("embedded   ", "faint"), (counts, ""), (held.fingerprint, "faint")])
+    if not status.vectors:
+        lines.append([("embedded   ", "faint"), ("nothing yet: run 'qmd embed'", "")])
     lines += [[("  ", ""), *line] for line in collection_lines(status.collections)]
     lines += [[("problem    ", "faint"), (problem, "")] for problem in status.problems]
     return lines

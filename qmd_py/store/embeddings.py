@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qmd_py.query import Query
-from qmd_py.records import Candidate, Scope
+from qmd_py.records import Candidate, Scope, VectorStatus
 from qmd_py.store import matching
 from qmd_py.store.reader import Reader
 
@@ -86,6 +86,16 @@ def count_failed(store: Reader, space: Space) -> int:
         [space.id],
     )
     return int(rows[0][0])
+
+
+def overview(store: Reader) -> tuple[VectorStatus, ...]:
+    """The state of all spaces, oldest first."""
+    return tuple(
+        VectorStatus(
+            space.fingerprint, space.rows, count_pending(store, space), count_failed(store, space)
+        )
+        for space in spaces(store)
+    )
 
 
 def pending(store: Reader, space: Space, after: int, limit: int) -> list[Pending]:
