@@ -74,6 +74,8 @@ def window(
 ) -> str:
     """The lines of a chunk that hold most of the wanted terms, as they are in the note.
 
+    A line that is longer than that is cut around its first wanted word.
+
     Args:
         text: a chunk's Markdown.
         wanted: index terms of the question.
@@ -85,7 +87,10 @@ def window(
         return text
     lines = text.split("\n")
     held = [_held(line[:_LONGEST_LINE], wanted, analyzer) for line in lines]
-    start = _best_start(lines, held, most * len(text) // size(text))
+    room = most * len(text) // size(text)
+    start = _best_start(lines, held, room)
+    # a paragraph is one long line, and what answers may stand at its end
+    lines[start] = _fitted(lines[start], wanted, analyzer, room)
     spent = 0
     for at in range(start, len(lines)):
         if spent >= most:

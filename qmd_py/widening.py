@@ -54,13 +54,13 @@ def by_model(
     maker = _maker(expander, embedder)
     if kept := cache.expansion(maker, question):
         return Widened(kept, MODELS_WEIGHT, source="cache")
-    try:
-        written = expander.expand(question)
-    except ModelFailed as error:
-        return Widened(source="the model failed", remark=f"expand: {error}")
     closeness = _closeness(question, embedder) if embedder else None
     floor = embedder.scale[0] if embedder else guards.FLOOR
-    guarded = guards.guard(question, written, analyzer, closeness, floor=floor)
+    try:
+        written = expander.expand(question)
+        guarded = guards.guard(question, written, analyzer, closeness, floor=floor)
+    except ModelFailed as error:
+        return Widened(source="the model failed", remark=f"expand: {error}")
     if guarded.kept:
         cache.put_expansion(maker, question, guarded.kept)
     return Widened(guarded.kept, MODELS_WEIGHT, guarded.dropped, "model")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from qmd_py import config
 from qmd_py.config import Config
-from qmd_py.errors import ModelMissing, UsageError
+from qmd_py.errors import ModelFailed, ModelMissing, UsageError
 from qmd_py.models import Embedder, Expander, Models, Reranker
 from qmd_py.search.asking import PASSAGE_TOKENS
 
@@ -49,41 +49,49 @@ class Loader:
             passage_tokens: longest passage the reranker reads.
         """
         return Models(
-            self.embedder(),
+            self.embedder(questions_only=True),
             self._expander(expander),
             self._reranker(reranker, passage_tokens),
             self.missing,
         )
 
-    def embedder(self) -> Embedder | None:
-        """The embedder that was chosen; the built-in one unless set otherwise."""
+    def embedder(self, *, questions_only: bool = False) -> Embedder | None:
+        """The embedder that was chosen; the built-in one unless set otherwise.
+
+        Args:
+            questions_only: whether it is for searching, not for indexing.
+        """
         found = self._file("embed", self._config.settings.embed)
         if found is None:
             return None
         spec, file = found
         if file is None:
-            return self._built_in()
+            return self._built_in(1 if questions_only else self._threads)
         from qmd_py import gguf
         from qmd_py.llama.embedder import LlamaEmbedder
         from qmd_py.llama.runtime import Pooling
 
-        return LlamaEmbedder(
-            file,
-            fingerprint=gguf.fingerprint(file),
-            threads=self._threads,
-            gpu=self._gpu,
-            pooling=Pooling[spec.pooling.upper()] if spec.pooling else Pooling.AS_IN_FILE,
-            query_prefix=spec.query_prefix,
-            passage_prefix=spec.passage_prefix,
-        )
+        try:
+            return LlamaEmbedder(
+                file,
+                fingerprint=gguf.fingerprint(file),
+                threads=self._threads,
+                gpu=self._gpu,
+                pooling=Pooling[spec.pooling.upper()] if spec.pooling else Pooling.AS_IN_FILE,
+                query_prefix=spec.query_prefix,
+                passage_prefix=spec.passage_prefix,
+            )
+        except ModelFailed as error:
+            self._missing.append(f"dense: {error}")
+            return None
 
-    def _built_in(self) -> Embedder | None:
+    def _built_in(self, threads: int) -> Embedder | None:
         try:
             from qmd_py.embedded import BuiltIn
         except ImportError as error:
             self._missing.append(f"dense: no built-in embedder on this machine ({error})")
             return None
-        return BuiltIn(self._threads)
+        return BuiltIn(threads)
 
     def _expander(self, choice: str | None) -> Expander | None:
         found = self._file("expand", choice or self._config.settings.expand)
@@ -113,7 +121,6 @@ class Loader:
         return LlamaReranker(
             file,
             fingerprint=gguf.fingerprint(file),
-            has_head=gguf.inspect(file, "rerank").has_rank_head,
             threads=self._threads,
             gpu=self._gpu,
             passage_tokens=passage_tokens,

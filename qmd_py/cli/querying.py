@@ -147,10 +147,10 @@ def _asked(words: list[str] | None, options: Handed) -> tuple[str, Handed]:
     Raises:
         UsageError: there is nothing to ask.
     """
-    if not words and (options.variants or options.queries):
-        return _question_of(options), options
-    text, document = callers.from_document(question(words))
-    both = callers.united(document, options)
+    text, both = None, options
+    if words or not (options.variants or options.queries):
+        text, document = callers.from_document(question(words))
+        both = callers.united(document, options)
     for warning in both.warnings:
         notice(warning)
     return text or _question_of(both), both

@@ -106,7 +106,7 @@ def searcher(mode: str, text: str) -> Callable[..., None]:
             from qmd_py.cli.loading import Loader
 
             loader = Loader(config)
-            available = Models(loader.embedder(), missing=loader.missing)
+            available = Models(loader.embedder(questions_only=True), missing=loader.missing)
         answer(mode, config, asked, ask, available, shown)
 
     command.__doc__ = text
@@ -124,7 +124,7 @@ def answer(mode: str, config: Config, text: str, ask: Ask, models: Models, shown
     with Reader.open(config.index) as store, screen() as preview:
         check_collections(store, ask.scope.collections)
         analyzer = Analyzer(store.languages)
-        if not shown.form:
+        if not shown.form and sys.stdout.isatty():
             ask = replace(ask, early=lambda early: preview(_early(early, analyzer)))
         now = datetime.datetime.now(datetime.UTC)
         found = pipeline(mode)(store, text, ask, models, now)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from qmd_py import gguf
 from qmd_py.llama.runtime import Pooling, Session, Setup
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class LlamaEmbedder:
         passage_prefix: str = "",
         scale: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        """Open a checked file.
+        """Check and open a file.
 
         Args:
             file: the model.
@@ -42,8 +43,10 @@ class LlamaEmbedder:
             scale: cosines of unrelated and of surely related pairs.
 
         Raises:
+            ModelMissing: there is none.
             ModelFailed: it cannot be opened.
         """
+        gguf.inspect(file, "embed")
         probe = Setup(64, 64, threads, gpu, embeddings=True, pooling=pooling)
         with Session(file, probe) as short:
             self._longest = min(short.trained_context, _LONGEST)

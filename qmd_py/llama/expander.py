@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from qmd_py import gguf
 from qmd_py.expansion import lines, prompts
 from qmd_py.expansion.prompts import Prompt
 from qmd_py.records import Variant
@@ -38,7 +39,7 @@ class LlamaExpander:
         seconds: float = 20.0,
         prefix_folder: Path | None = None,
     ) -> None:
-        """Take note of a checked file; it is opened, and llama.cpp imported, at the first question.
+        """Take note of a file; it is checked and opened, and llama.cpp imported, at the first question.
 
         Args:
             file: the model.
@@ -76,7 +77,8 @@ class LlamaExpander:
         """Variants as the model wrote them; what it wrote in time, if it ran out of time.
 
         Raises:
-            ModelFailed: the file cannot be opened, its chat template is unknown, or llama.cpp broke
+            ModelMissing: the file is gone.
+            ModelFailed: it cannot be opened, its chat template is unknown, or llama.cpp broke
                 down.
         """
         from qmd_py.llama.runtime import OutOfTime
@@ -95,6 +97,7 @@ class LlamaExpander:
     def _session(self) -> "Session":
         from qmd_py.llama.runtime import Session, Setup
 
+        gguf.inspect(self._file, "expand")
         return Session(self._file, Setup(_CONTEXT, _BATCH, self._threads, self._gpu))
 
     def _write(self, grammar: "Grammar", at: int, written: bytearray) -> None:
@@ -164,7 +167,8 @@ def _write_whole(file: Path, content: bytes) -> None:
         half.write_bytes(content)
         half.replace(file)
     except OSError:
-        half.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
 
 
 def _one_line(question: str) -> str:

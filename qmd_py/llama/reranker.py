@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from qmd_py import gguf
 from qmd_py.errors import ModelFailed
 
 if TYPE_CHECKING:
@@ -44,25 +45,22 @@ class LlamaReranker:
         file: Path,
         *,
         fingerprint: str,
-        has_head: bool,
         threads: int,
         gpu: bool | None = None,
         passage_tokens: int = 160,
         instruction: str = INSTRUCTION,
     ) -> None:
-        """Take note of a checked file.
+        """Take note of a file.
 
         Args:
             file: the model.
             fingerprint: names the file's bytes.
-            has_head: whether it has a rank head; without one the logits are used.
             threads: to compute with.
             gpu: whether to use the GPU; None: where there is one.
             passage_tokens: longest passage that is read; what is longer is cut at its end.
             instruction: what counts as an answer.
         """
         self._file = file
-        self._has_head = has_head
         self._threads, self._gpu = threads, gpu
         self._instruction = instruction
         self._passage_tokens = passage_tokens
@@ -94,7 +92,8 @@ class LlamaReranker:
         to the bit, since a token sees only those before it.
 
         Raises:
-            ModelFailed: the file cannot be opened, knows no yes and no, or llama.cpp broke down.
+            ModelMissing: the file is gone.
+            ModelFailed: it cannot be opened, knows no yes and no, or llama.cpp broke down.
         """
         for passage in passages:
             self._share(question)  # another question may have been asked in between
@@ -116,6 +115,11 @@ class LlamaReranker:
     def prompt(self, question: str, passage: str) -> list[int]:
         """All tokens of a pair; what `scores` evaluates, in two parts."""
         return [*self._opening(question), *self._closing(passage)]
+
+    @cached_property
+    def _has_head(self) -> bool:
+        """Whether the file has a rank head; without one the logits are used."""
+        return gguf.inspect(self._file, "rerank").has_rank_head
 
     @cached_property
     def _session(self) -> "Session":

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from qmd_py import citing, fusion, retrieval
-from qmd_py.errors import IndexUnusable, ModelMissing
+from qmd_py.errors import IndexUnusable, ModelFailed, ModelMissing
 from qmd_py.models import Models
 from qmd_py.records import Answer, Hit, Run
 from qmd_py.retrieval import Asked
@@ -101,7 +101,7 @@ def dense(
     try:
         rows = retrieval.vectors_of(models.embedder, asked.query.plain, texts)
         own, *found = retrieval.by_meaning(store, space, asked.query, ask.scope, rows)
-    except (IndexUnusable, ModelMissing) as error:  # words answer all the same
+    except (IndexUnusable, ModelFailed, ModelMissing) as error:  # words answer all the same
         stages.remark(f"dense: {error}")
         return {}
     runs: dict[str, list[Run]] = {}
