@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qmd_py import chunking, files, markdown, passages, terms
+from qmd_py import chunking, entries, files, passages, terms
 from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.files import Found, Walk
-from qmd_py.records import Chunk, Collection, FileState, IndexReport, Note
-from qmd_py.store.writer import KnownFile, Terms, Writer
+from qmd_py.records import Collection, FileState, IndexReport
+from qmd_py.store.writer import KnownFile, Writer
 from qmd_py.terms import Analyzer
 
 Progress = Callable[[int, int], None]
@@ -131,23 +131,6 @@ def _register(
     return store.add_collection(checked_name(chosen), str(root), globs, ignores)
 
 
-def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
-    """Parse a note and cut it into chunks; `path` is relative to its collection."""
-    document = markdown.parse(text.text, Path(path).stem)
-    front = document.front
-    return Note(
-        path=path,
-        title=document.title,
-        aliases=front.aliases,
-        tags=front.tags,
-        description=front.description,
-        metadata=front.metadata,
-        toc=tuple(spot.section for spot in document.spots),
-        chunks=chunking.chunks(document, chunk_chars),
-        problem=text.problem or front.problem,
-    )
-
-
 def _carry_out(
     store: Writer, collection: Collection, plan: _Plan, settings: Settings, progress: Progress
 ) -> IndexReport:
@@ -219,56 +202,19 @@ class _Work:
         return known.state.digest == state.digest and known.made_by == self._made_by
 
     def _put(self, pid: int, path: str, text: files.Text, state: FileState) -> str | None:
-        note = note_of(path, text, self._settings.chunk_chars)
+        note = entries.note_of(path, text, self._settings.chunk_chars)
         self._store.put_note(
             pid,
             self._collection,
             note,
             state,
-            terms=note_terms(note, self._analyzer),
-            chunk_terms=[chunk_terms(note, chunk, self._analyzer) for chunk in note.chunks],
-            keys=[passages.key(passage) for passage in note_passages(note)],
+            terms=entries.note_terms(note, self._analyzer),
+            chunk_terms=[entries.chunk_terms(note, chunk, self._analyzer) for chunk in note.chunks],
+            keys=[passages.key(passage) for passage in entries.note_passages(note)],
             indexed_at=_now(),
             made_by=self._made_by,
         )
         return note.problem
-
-
-def note_terms(note: Note, analyzer: Analyzer) -> Terms:
-    """The terms of a whole note."""
-    headings = "\n".join(section.title for section in note.toc)
-    body = "\n".join([note.description, *(chunk.text for chunk in note.chunks)])
-    return _terms(note, headings, body, analyzer)
-
-
-def chunk_terms(note: Note, chunk: Chunk, analyzer: Analyzer) -> Terms:
-    """The terms of a chunk: its own, and those of the headings and the title above it."""
-    opening = chunk is note.chunks[0]
-    body = f"{note.description}\n{chunk.text}" if opening else chunk.text
-    return _terms(note, "\n".join(_path(note, chunk)), body, analyzer)
-
-
-def note_passages(note: Note) -> list[str]:
-    """What a model reads of each chunk, in order."""
-    return [
-        passages.passage(note.title, note.aliases, _path(note, chunk), chunk.text)
-        for chunk in note.chunks
-    ]
-
-
-def _path(note: Note, chunk: Chunk) -> tuple[str, ...]:
-    return note.toc[chunk.section].path if chunk.section is not None else ()
-
-
-def _terms(note: Note, headings: str, body: str, analyzer: Analyzer) -> Terms:
-    aliases = "\n".join([*note.aliases, *note.tags])
-    return Terms(
-        title=" ".join(analyzer.words(note.title)),
-        aliases=" ".join(analyzer.words(aliases)),
-        headings=" ".join(analyzer.words(headings)),
-        body=" ".join(analyzer.words(body)),
-        side=" ".join(analyzer.side("\n".join([note.title, aliases, headings, body]))),
-    )
 
 
 def _walk(collection: Collection, settings: Settings, walk: Walk) -> Iterator[Found]:

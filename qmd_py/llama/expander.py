@@ -14,7 +14,8 @@ from qmd_py.expansion.prompts import Prompt
 from qmd_py.records import Variant
 
 if TYPE_CHECKING:
-    from qmd_py.llama.runtime import Grammar, Session
+    from qmd_py.llama.grammar import Grammar
+    from qmd_py.llama.runtime import Session
 
 PROMPTS: dict[str, Callable[[str], Prompt]] = {"chat": prompts.chat, "qmd": prompts.qmd}
 

@@ -4,11 +4,8 @@ import contextlib
 import ctypes
 import enum
 import functools
-import math
 import os
-import signal
-import threading
-import time
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +15,8 @@ import llama_cpp.llama_cpp as native
 import numpy as np
 
 from qmd_py.errors import ModelFailed
+from qmd_py.llama.grammar import Grammar
+from qmd_py.llama.interrupt import Interrupt
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
@@ -67,7 +66,7 @@ class Session:
         """
         _start()
         self.file = file
-        self._interrupt = _Interrupt()
+        self._interrupt = Interrupt()
         self._model = self._load(setup)
         self._context = self._open(setup)
         self._vocabulary = native.llama_model_get_vocab(self._model)
@@ -130,6 +129,9 @@ class Session:
                 or a note could speak for the model.
             ends: whether to add what the model wants at the beginning and end of a text.
         """
+        if native.llama_vocab_type(self._vocabulary) == native.LLAMA_VOCAB_TYPE_WPM:
+            # of a whole Korean syllable llama.cpp would read the first letter alone
+            text = unicodedata.normalize("NFD", text)
         raw = text.encode("utf-8", "replace")
         room = len(raw) + 16
         buffer = (native.llama_token * room)()
@@ -202,7 +204,7 @@ class Session:
         return int(native.llama_memory_seq_pos_max(self._memory, 0)) == tokens - 1
 
     @contextlib.contextmanager
-    def grammar(self, rules: str, root: str = "root") -> Iterator["Grammar"]:
+    def grammar(self, rules: str, root: str = "root") -> Iterator[Grammar]:
         """A GBNF grammar over this model's vocabulary.
 
         Raises:
@@ -287,75 +289,6 @@ class Session:
             batch.logits[at] = False
         if last and tokens:
             batch.logits[len(tokens) - 1] = True
-
-
-class Grammar:
-    """Chooses the likeliest token that the grammar allows."""
-
-    def __init__(self, sampler: Any) -> None:  # noqa: ANN401 — an opaque native pointer
-        self._sampler = sampler
-
-    def choose(self, logits: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> int:
-        """The best allowed token, taken as chosen.
-
-        Most times the best token is allowed; only when it is not, all are tried, which costs as
-        much as evaluating a token of a small model.
-        """
-        best = int(logits.argmax())
-        if not self._allowed(np.array([best]), logits[[best]]).size:
-            order = np.argsort(-logits)
-            best = int(self._allowed(order, logits[order])[0])
-        native.llama_sampler_accept(self._sampler, best)
-        return best
-
-    def _allowed(
-        self, tokens: "np.ndarray[tuple[int], np.dtype[np.intp]]", logits: "Matrix"
-    ) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-        """Those of the tokens that may come next, in their order."""
-        kind = np.dtype([("id", np.intc), ("logit", np.single), ("p", np.single)], align=True)
-        data = np.zeros(len(tokens), dtype=kind)
-        data["id"], data["logit"] = tokens, logits
-        candidates = native.llama_token_data_array(
-            data=data.ctypes.data_as(native.llama_token_data_p),
-            size=len(tokens),
-            selected=-1,
-            sorted=False,
-        )
-        native.llama_sampler_apply(self._sampler, ctypes.byref(candidates))
-        allowed: np.ndarray[tuple[int], np.dtype[np.intp]] = tokens[np.isfinite(data["logit"])]
-        return allowed
-
-
-class _Interrupt:
-    """Ctrl-C during a native call: noticed by the callbacks, which end the call.
-
-    Python runs signal handlers only between its own instructions. The callbacks are such; an
-    exception raised in them would be lost, so the handler only takes note.
-    """
-
-    def __init__(self) -> None:
-        self.pressed = False
-        self.deadline = math.inf
-        self.abort = native.ggml_abort_callback(lambda _data: self._over())
-        self.progress = native.llama_progress_callback(lambda _part, _data: not self.pressed)
-
-    @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
-        self.pressed = False
-        if threading.current_thread() is not threading.main_thread():
-            yield  # only the main thread may set handlers, and only it gets the signals
-            return
-        before = signal.signal(signal.SIGINT, self._note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def _over(self) -> bool:
-        return self.pressed or time.monotonic() > self.deadline
-
-    def _note(self, *_: object) -> None:
-        self.pressed = True
 
 
 def _has_amx() -> bool:
