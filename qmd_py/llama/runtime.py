@@ -72,6 +72,7 @@ class Session:
         self._vocabulary = native.llama_model_get_vocab(self._model)
         self._memory = native.llama_get_memory(self._context)
         self._batch_size = setup.batch
+        self._embeddings = setup.embeddings
         self._batch = native.llama_batch_init(setup.batch, 0, 1)
 
     def __enter__(self) -> Self:
@@ -148,8 +149,14 @@ class Session:
         """Whether a token ends what the model generates."""
         return bool(native.llama_vocab_is_eog(self._vocabulary, token))
 
-    def evaluate(self, tokens: Sequence[int], start: int) -> None:
+    def evaluate(self, tokens: Sequence[int], start: int, *, read: bool = True) -> None:
         """Process tokens at positions from `start` on; what was behind them must be forgotten.
+
+        Args:
+            tokens: as many as there is room for.
+            start: position of the first.
+            read: whether logits or a vector will be asked for. For a vector llama.cpp computes the
+                logits of every token, with a large vocabulary a quarter of the work.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed meanwhile.
@@ -158,7 +165,8 @@ class Session:
         """
         for at in range(0, len(tokens), self._batch_size):
             part = tokens[at : at + self._batch_size]
-            self._fill(part, start + at, last=at + len(part) == len(tokens))
+            self._fill(part, start + at, last=read and at + len(part) == len(tokens))
+            native.llama_set_embeddings(self._context, self._embeddings and read)
             with self._interrupt.watched():
                 status = native.llama_decode(self._context, self._batch)
             if self._interrupt.pressed:  # perhaps too late to end the call, but no less meant
