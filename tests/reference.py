@@ -41,7 +41,9 @@ def qwen3(weights: Weights, shape: Shape, tokens: Sequence[int]) -> Wide:
         rows = rows + _attention(layer, shape, _rms(rows, layer["attn_norm"]))
         inner = _rms(rows, layer["ffn_norm"])
         gate = inner @ layer["ffn_gate"].T
-        rows = rows + (gate / (1 + np.exp(-gate)) * (inner @ layer["ffn_up"].T)) @ layer["ffn_down"].T
+        rows = (
+            rows + (gate / (1 + np.exp(-gate)) * (inner @ layer["ffn_up"].T)) @ layer["ffn_down"].T
+        )
     return _rms(rows, weights["output_norm.weight"])
 
 

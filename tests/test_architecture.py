@@ -23,7 +23,7 @@ ROWS = (
     },
     {"chunking", "embedded", "files", "gguf", "query", "stages", "vectors"},
     {"cache", "download", "expansion", "store"},
-    {"llama", "retrieval", "snippets"},
+    {"entries", "llama", "retrieval", "snippets"},
     {"citing", "embedding", "indexing", "reranking", "sections", "widening"},
     {"search"},
     {"evaluation"},

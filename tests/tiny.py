@@ -6,7 +6,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType
@@ -167,6 +167,12 @@ class Vocabulary:
     def id(self, token: str) -> int:
         return self.tokens.index(token)
 
+    def filled(self, size: int) -> "Vocabulary":
+        """With tokens that no text has, up to a size."""
+        more = size - len(self.tokens)
+        tokens = [*self.tokens, *(f"<unused {number}>" for number in range(more))]
+        return replace(self, tokens=tokens, types=[*self.types, *[5] * more])
+
     @classmethod
     def of_file(cls, file: Path) -> "Vocabulary":
         """The byte-pair vocabulary of a GGUF file, as large as real ones are."""
@@ -183,7 +189,7 @@ class Vocabulary:
 def byte_pairs(*texts: str, merges: int = 250) -> Vocabulary:
     """A byte-level vocabulary that has learnt some texts, with `yes` and `no` as single tokens."""
     signs = _byte_signs()
-    learnt = [("y", "e"), ("ye", "s"), ("n", "o"), ("?", signs[ord("\n")])]
+    learnt = [("y", "e"), ("ye", "s"), ("n", "o"), ("?", signs[ord("\n")])][:merges]
     words = [
         [signs[byte] for byte in word.encode()]
         for text in texts
@@ -222,7 +228,9 @@ def _merged(word: list[str], pair: tuple[str, str]) -> list[str]:
     return found
 
 
-def qwen3_weights(shape: Shape, words: int, *, seed: int = 0, layers_alike: bool = False) -> Weights:
+def qwen3_weights(
+    shape: Shape, words: int, *, seed: int = 0, layers_alike: bool = False
+) -> Weights:
     """Random weights under which each layer matters.
 
     Args:
@@ -237,7 +245,7 @@ def qwen3_weights(shape: Shape, words: int, *, seed: int = 0, layers_alike: bool
         return draw.standard_normal((rows, columns), dtype=np.float32) / np.float32(columns**0.5)
 
     def norm(size: int) -> Array:
-        return 1 + draw.standard_normal(size, dtype=np.float32) / 8
+        return np.float32(1) + draw.standard_normal(size, dtype=np.float32) / np.float32(8)
 
     def layer() -> Weights:
         return {
@@ -264,11 +272,20 @@ def qwen3_weights(shape: Shape, words: int, *, seed: int = 0, layers_alike: bool
 
 def reranker_weights(shape: Shape, vocabulary: Vocabulary, *, seed: int = 0) -> Weights:
     """With a rank head that is the rows of yes and no of the output matrix, as in real files."""
-    weights = qwen3_weights(shape, len(vocabulary.tokens), seed=seed)
+    words = len(vocabulary.tokens)
     draw = np.random.default_rng(seed + 1000)
-    output = draw.standard_normal((len(vocabulary.tokens), shape.dim), dtype=np.float32) / 8
+    output: Array = draw.standard_normal((words, shape.dim), dtype=np.float32) / np.float32(8)
     answers = [vocabulary.id("yes"), vocabulary.id("no")]
+    weights = qwen3_weights(shape, words, seed=seed)
     return {**weights, "output.weight": output, "cls.output.weight": output[answers]}
+
+
+def writer_weights(shape: Shape, vocabulary: Vocabulary, *, seed: int = 0) -> Weights:
+    """Of a model that writes nonsense, but in ASCII."""
+    weights = qwen3_weights(shape, len(vocabulary.tokens), seed=seed)
+    output = weights["token_embd.weight"].copy()
+    output[128:256] = 0  # single bytes that are no characters
+    return {**weights, "output.weight": output}
 
 
 def write_qwen3(
@@ -323,7 +340,11 @@ def bert_weights(shape: Shape, words: int, *, seed: int = 0) -> Weights:
     """Random weights of a BERT encoder with `heads × head_dim` equal to `dim`."""
     draw = np.random.default_rng(seed)
     dim, ff = shape.dim, shape.ff
-    sizes = {"token_embd": (words, dim), "position_embd": (shape.context, dim), "token_types": (2, dim)}
+    sizes = {
+        "token_embd": (words, dim),
+        "position_embd": (shape.context, dim),
+        "token_types": (2, dim),
+    }
     norms = {"token_embd_norm": dim}
     for at in range(shape.layers):
         names = ("attn_q", "attn_k", "attn_v", "attn_output")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qmd_py.cli.app import Commands, Status, bar, configured, emit, notice, show
-from qmd_py.config import Config
+from qmd_py.config import Config, threads
 from qmd_py.errors import DownloadFailed, ModelFailed, ModelMissing, UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +58,12 @@ def pull(names: Names = None) -> None:
 
 
 @models.command("verify")
-def verify(names: Names = None) -> None:
+def verify(
+    names: Names = None,
+    try_: Annotated[
+        bool, typer.Option("--try", help="Also let rerankers read a pair whose answer is known.")
+    ] = False,
+) -> None:
     """Check the files of models: header, tensors, checksum; all that are here when none is named."""
     from qmd_py import download
 
@@ -70,12 +75,26 @@ def verify(names: Names = None) -> None:
     for spec, file in found:
         try:
             download.verify(spec, file)
+            if try_ and spec.role == "rerank":
+                _try_out(spec, file)
             emit(f"{spec.name}  good\n")
         except (ModelFailed, ModelMissing) as error:
             failed = True
             notice(str(error))
     if failed:
         raise typer.Exit(Status.ERROR)
+
+
+def _try_out(spec: "ModelSpec", file: Path) -> None:
+    """Let a reranker read a pair that none can miss.
+
+    Raises:
+        ModelFailed: it does not tell an answer from other text.
+    """
+    from qmd_py.llama.reranker import LlamaReranker
+
+    with LlamaReranker(file, fingerprint=spec.name, threads=threads()) as reranker:
+        reranker.check()
 
 
 @models.command("path")
