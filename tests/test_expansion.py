@@ -519,3 +519,11 @@ def test_documents_never_fail(text: str):
     question, handed = from_document(text)
     assert question is not None or handed.variants
     assert callers.from_options(queries=[text]).variants == ()
+
+
+def test_one_text_under_several_kinds_is_searched_once() -> None:
+    text = "bread that turned out dense"
+    variants = [Variant(kind, text) for kind in ("vec", "hyde")]
+    guarded = guards.guard("why is my bread so dense", variants, Analyzer(("en",)))
+    assert guarded.kept == (variants[0],)
+    assert [dropped.reason for dropped in guarded.dropped] == [guards.AGAIN]

@@ -28,6 +28,7 @@ COPIED = "copied from the instructions"
 LOOP = "repeats itself"
 IDLE = "only words that any note has"
 SAME = "the question again"
+AGAIN = "the same text as another kind"
 SCRIPT = "in another script than the question"
 LANGUAGE = "in another language than the question"
 LOST = "lacks a name or technical word of the question"
@@ -98,6 +99,10 @@ def guard(
     """
     asked = _Asked(question, analyzer, _content(question, analyzer), entities(question, analyzer))
     reasons = [_fault(asked, variant) for variant in variants]
+    for at, variant in enumerate(variants):
+        # a model that has lost the thread writes one line under all the labels
+        if reasons[at] is None and variant.text in {other.text for other in variants[:at]}:
+            reasons[at] = AGAIN
     sound = [at for at, reason in enumerate(reasons) if reason is None]
     if closeness and sound:
         cosines = closeness([variants[at].text for at in sound])
