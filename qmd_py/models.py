@@ -43,6 +43,10 @@ class Expander(Protocol):
     def fingerprint(self) -> str:
         """Names the model's file and its prompt; expansions of two are never mixed."""
 
+    @property
+    def finished(self) -> bool:
+        """Whether the last answer was written to its end, not cut off by time."""
+
     def expand(self, question: str) -> tuple[Variant, ...]:
         """Variants of a question as the model wrote them, unguarded; empty when it wrote none.
 

@@ -48,28 +48,31 @@ def by_model(
 ) -> Widened:
     """What the model writes, less what drifts; the same question again comes from the cache.
 
-    Only variants that passed the guards are kept, and nothing when none did, so that a bad answer
-    is not replayed for ever. A model that breaks down costs the variants, never the search.
+    What is kept is the model's whole answer, and the guards read it anew each time: the same question
+    loads no model twice, even when nothing in the answer is of use, and better guards judge old
+    answers too. A model that breaks down costs the variants, never the search.
     """
-    maker = _maker(expander, embedder)
-    if kept := cache.expansion(maker, question):
-        return Widened(kept, MODELS_WEIGHT, source="cache")
-    closeness = _closeness(question, embedder) if embedder else None
-    floor = embedder.scale[0] if embedder else guards.FLOOR
     try:
-        written = expander.expand(question)
+        written, source = _written(question, expander, cache)
+        closeness = _closeness(question, embedder) if embedder else None
+        floor = embedder.scale[0] if embedder else guards.FLOOR
         guarded = guards.guard(question, written, analyzer, closeness, floor=floor)
     except ModelFailed as error:
         return Widened(source="the model failed", remark=f"expand: {error}")
-    if guarded.kept:
-        cache.put_expansion(maker, question, guarded.kept)
-    return Widened(guarded.kept, MODELS_WEIGHT, guarded.dropped, "model")
+    return Widened(guarded.kept, MODELS_WEIGHT, guarded.dropped, source)
 
 
-def _maker(expander: Expander, embedder: Embedder | None) -> str:
-    """What decides which variants are kept for a question."""
-    closeness = embedder.fingerprint if embedder else "no closeness"
-    return f"{expander.fingerprint} guards {guards.VERSION} {closeness}"
+def _written(
+    question: str, expander: Expander, cache: AnswerCache
+) -> tuple[tuple[Variant, ...], str]:
+    """What the model wrote, and whether it was asked now; an answer cut short is not kept."""
+    kept = cache.expansion(expander.fingerprint, question)
+    if kept:
+        return kept, "cache"
+    written = expander.expand(question)
+    if expander.finished:
+        cache.put_expansion(expander.fingerprint, question, written)
+    return written, "model"
 
 
 def _closeness(question: str, embedder: Embedder) -> Callable[[Sequence[str]], Sequence[float]]:

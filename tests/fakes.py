@@ -147,6 +147,7 @@ class FakeExpander:
         self.fingerprint = name
         self._writes = writes
         self._fails = fails
+        self.finished = True
         self.asked: list[str] = []
 
     def expand(self, question: str) -> tuple[Variant, ...]:

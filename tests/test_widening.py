@@ -83,18 +83,37 @@ class TestByModel:
             assert found.weight == widening.MODELS_WEIGHT
         assert model.asked == [QUESTION]
 
-    def test_another_model_or_embedder_is_asked_anew(self, cache) -> None:
+    def test_another_model_is_asked_anew(self, cache) -> None:
         widening.by_model(QUESTION, FakeExpander(), cache, ANALYZER, FakeEmbedder())
-        for model, embedder in (
-            (FakeExpander("other"), FakeEmbedder()),
-            (FakeExpander(), FakeEmbedder("other")),
-            (FakeExpander(), None),
-        ):
-            widening.by_model(QUESTION, model, cache, ANALYZER, embedder)
-            assert model.asked == [QUESTION]
+        other = FakeExpander("other")
+        widening.by_model(QUESTION, other, cache, ANALYZER, FakeEmbedder())
+        assert other.asked == [QUESTION]
 
-    @pytest.mark.parametrize("writes", [[], [DRIFTED], [Variant("lex", " ")]])
-    def test_nothing_useful_is_not_cached(self, cache, writes: list[Variant]) -> None:
+    def test_what_is_kept_is_judged_anew(self, cache) -> None:
+        model = FakeExpander(writes=[LEX, DRIFTED])
+        first = widening.by_model(QUESTION, model, cache, ANALYZER, FakeEmbedder())
+        again = widening.by_model(QUESTION, model, cache, ANALYZER, FakeEmbedder("other"))
+        assert (again.variants, again.dropped) == (first.variants, first.dropped)
+        assert len(first.dropped) == 1
+        assert model.asked == [QUESTION]
+
+    def test_an_answer_of_no_use_is_not_asked_for_twice(self, cache) -> None:
+        model = FakeExpander(writes=[DRIFTED])
+        for source in ("model", "cache"):
+            found = widening.by_model(QUESTION, model, cache, ANALYZER, FakeEmbedder())
+            assert (found.variants, found.source) == ((), source)
+        assert model.asked == [QUESTION]
+
+    def test_an_answer_cut_short_is_not_kept(self, cache) -> None:
+        model = FakeExpander(writes=[LEX])
+        model.finished = False
+        for _ in range(2):
+            found = widening.by_model(QUESTION, model, cache, ANALYZER, FakeEmbedder())
+            assert (found.variants, found.source) == ((LEX,), "model")
+        assert cache.state().expansions == 0
+
+    @pytest.mark.parametrize("writes", [[], [Variant("lex", " ")]])
+    def test_no_answer_is_not_cached(self, cache, writes: list[Variant]) -> None:
         model = FakeExpander(writes=writes)
         for _ in range(2):
             found = widening.by_model(QUESTION, model, cache, ANALYZER, FakeEmbedder())
@@ -115,7 +134,6 @@ class TestByModel:
         found = widening.by_model(QUESTION, FakeExpander(), cache, ANALYZER, embedder)
         assert found.variants == ()
         assert found.remark == "expand: encoder.gguf: it broke down"
-        assert cache.state().expansions == 0
 
     def test_the_callers_are_taken_as_they_are(self) -> None:
         found = widening.by_caller(Handed((DRIFTED, VEC)))

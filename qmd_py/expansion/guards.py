@@ -40,10 +40,6 @@ FAR = "too far from the question in meaning"
 _BOUNDS = {"lex": (1, 4, 80), "vec": (2, 30, 240), "hyde": (4, 60, 480)}
 
 
-VERSION = 1
-"""Raised whenever a guard changes, so that what an earlier one let through is made anew."""
-
-
 @dataclass(frozen=True, slots=True)
 class Dropped:
     """A variant that is not searched."""

@@ -56,6 +56,7 @@ class LlamaExpander:
         self._prompt = PROMPTS[prompt]
         self._seconds = seconds
         self._prefix_folder = prefix_folder
+        self._finished = False
         self._name = f"{fingerprint} prompt {prompts.PROMPT_VERSION} {prompt}"
 
     def __enter__(self) -> Self:
@@ -74,6 +75,11 @@ class LlamaExpander:
         """The file and the prompt."""
         return self._name
 
+    @property
+    def finished(self) -> bool:
+        """Whether the last answer was written to its end, not cut off by time."""
+        return self._finished
+
     def expand(self, question: str) -> tuple[Variant, ...]:
         """Variants as the model wrote them; what it wrote in time, if it ran out of time.
 
@@ -86,10 +92,12 @@ class LlamaExpander:
 
         self._session.stop_at(time.monotonic() + self._seconds)
         written = bytearray()
+        self._finished = False
         with contextlib.suppress(OutOfTime):
             at = self._begin(question)
             with self._session.grammar(prompts.GRAMMAR) as grammar:
                 self._write(grammar, at, written)
+            self._finished = True
         # a line that time or room cut off could end in half a word
         del written[written.rfind(b"\n") + 1 :]
         return lines.variants(written.decode("utf-8", "ignore"))
