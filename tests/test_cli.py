@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qmd_py
+from qmd_py.render import styled
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -717,3 +718,7 @@ def test_the_index_option_wins_over_the_variable_over_the_settings(
         made.append(name)
         there = {file.stem for file in tmp_path.glob("*.sqlite")}
         assert there == set(made)
+
+
+def test_nothing_prints_nothing_on_a_terminal() -> None:
+    assert styled.coloured([]) == ""

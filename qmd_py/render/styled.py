@@ -37,9 +37,11 @@ def coloured(lines: Iterable[Line]) -> str:
     """The lines for this terminal: colours as it and the user allow, words wrapped to its width."""
     from rich.console import Console
 
+    shown = list(lines)
     console = Console(highlight=False, soft_wrap=True)
     with console.capture() as captured:
-        console.print(text(lines))
+        if shown:
+            console.print(text(shown))
     return captured.get()
 
 
