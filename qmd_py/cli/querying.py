@@ -91,6 +91,9 @@ def query(
     qmd query limit concurrency Go
 
     qmd query "how do I keep bread fresh" -n 3 --json
+
+    Then read only what answers: take `pid` and `toc_path` of the best match, and print that section
+    with 'qmd section PID HEADING…'. For what stands beside it, take another path from the same `toc`.
     """
     shown = Shown.chosen(
         json=as_json,
