@@ -1,19 +1,18 @@
 """Ranked notes → hits: toc, places, snippets, provenance."""
 
-import datetime
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
-from qmd_py import fusion, snippets
+from qmd_py import fusion, provenance, snippets
 from qmd_py.errors import FileUnreadable
+from qmd_py.gate import Gate
+from qmd_py.provenance import Reading
 from qmd_py.records import (
     Hit,
     Match,
-    MetadataValue,
     Run,
     Section,
     Share,
@@ -58,6 +57,10 @@ class Style:
     """Longest snippet in characters."""
     full: int
     """Bytes of the largest note that is shown whole; 0 for none."""
+    reading: Reading = field(default_factory=Reading)
+    """How provenance is found out."""
+    gate: Gate | None = None
+    """What may be shown at all; None for everything."""
 
 
 class Citer:
@@ -88,15 +91,16 @@ class Citer:
         return {pid: found[0][0] for pid, found in self._places(pids).items() if found}
 
     def hits(self, shown: Sequence[tuple[int, float]]) -> tuple[Hit, ...]:
-        """The hits for (pid, score) of the notes to show, in the same order."""
+        """The hits for (pid, score) of the notes to show, in the same order, but what is refused."""
         pids = [pid for pid, _ in shown]
         notes = self._store.notes(pids)
         places = self._places(pids)
-        return tuple(
+        found = (
             self._hit(notes[pid], score, places[pid])
             for pid, score in shown
             if pid in notes and pid in places
         )
+        return tuple(hit for hit in found if hit)
 
     def _places(self, pids: Sequence[int]) -> dict[int, list[tuple[StoredChunk, float]]]:
         """The chunks to show of each note with their relative scores; its first if none was found."""
@@ -128,12 +132,16 @@ class Citer:
 
     def _hit(
         self, note: StoredNote, score: float, places: Sequence[tuple[StoredChunk, float]]
-    ) -> Hit:
+    ) -> Hit | None:
+        gate = self._style.gate
+        if gate and gate.refusal(note):  # nothing is made of its text
+            gate.refuse(note, score)
+            return None
         toc = self._store.toc(note.pid)
         matches = tuple(self._match(note, toc, chunk, score * part) for chunk, part in places)
         file = Path(note.root, note.file)
-        stale = _stale(file, note)
-        return Hit(
+        source, stale = gate.known(note) if gate else self._known(note, file)
+        hit = Hit(
             pid=note.pid,
             collection=note.collection,
             path=note.path,
@@ -142,11 +150,18 @@ class Citer:
             score=score,
             toc=toc,
             matches=matches,
-            source=_source(note, file, matches[0].anchor, current=stale is None),
+            source=provenance.at(source, matches[0].anchor),
             stale=stale,
             body=_body(file, self._style.full),
             shares=tuple(self._shares(note.pid)),
         )
+        return gate.released(note, hit) if gate else hit
+
+    def _known(self, note: StoredNote, file: Path) -> tuple[Source, str | None]:
+        """The record of a note as the index has it, and why it is not as it was indexed."""
+        stale = _stale(file, note)
+        known = provenance.indexed(note, self._style.reading, current=stale is None)
+        return provenance.whole(note, *known), stale
 
     def _match(
         self, note: StoredNote, toc: Sequence[Section], stored: StoredChunk, score: float
@@ -238,27 +253,3 @@ def _body(file: Path, max_bytes: int) -> str | None:
         return files.read(file, max_bytes).text
     except FileUnreadable:
         return None
-
-
-def _source(note: StoredNote, file: Path, anchor: str, *, current: bool) -> Source:
-    stated = _text(note.metadata.get("revision") or note.metadata.get("version"))
-    access = note.metadata.get("access") or note.metadata.get("labels") or []
-    fragment = f"#{quote(anchor)}" if anchor else ""
-    return Source(
-        record_id=f"{note.collection}/{note.pid}/{anchor}",
-        revision=stated or (f"sha256:{note.state.digest}" if current else None),
-        uri=f"file://{quote(str(file))}{fragment}",
-        published_at=_text(note.metadata.get("published") or note.metadata.get("date")),
-        indexed_at=note.indexed_at,
-        expires_at=_text(note.metadata.get("expires") or note.metadata.get("review_by")),
-        access=tuple(map(str, access)) if isinstance(access, list) else (str(access),),
-    )
-
-
-def _text(value: MetadataValue) -> str | None:
-    return None if value is None or isinstance(value, list | dict) else str(value)
-
-
-def rfc3339(moment: datetime.datetime) -> str:
-    """The moment in UTC, to the second."""
-    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

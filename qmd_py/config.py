@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from qmd_py.errors import ConfigError
@@ -10,6 +10,16 @@ from qmd_py.errors import ConfigError
 DEFAULT_LANGUAGES = ("en", "ru")
 DEFAULT_CHUNK_CHARS = 1400  # halving it changed little, and longer ones dilute the vector
 DEFAULT_MAX_BYTES = 10_000_000  # a note above this is a log or a dump; it would crowd out the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Keys of the front matter that tell a note's provenance; the first that holds a value counts."""
+
+    revision: tuple[str, ...] = ("revision", "version")
+    published: tuple[str, ...] = ("published", "date")
+    expires: tuple[str, ...] = ("expires", "review_by")
+    access: tuple[str, ...] = ("access", "labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,7 @@ class Settings:
     """The model that expands questions, likewise."""
     rerank: str | None = None
     """The model that reranks, likewise."""
+    metadata: Keys = field(default_factory=Keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,8 @@ class Config:
     """Lists of models beside our own; of two entries with one name the later counts."""
     hub: str | None
     """Address of the model hub; None: the public one."""
+    policy: Path | None = None
+    """The file that says what may be used as evidence; None: everything is shown."""
 
 
 def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
@@ -62,6 +75,8 @@ def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
     cache = _path(environ.get("QMD_CACHE")) or _cache_dir() / "answers.sqlite"
     models = _path(environ.get("QMD_MODELS_DIR")) or _path(table.pop("models_dir", None))
     table.pop("models_dir", None)
+    policy = _path(environ.get("QMD_POLICY")) or _beside(file, table.pop("policy", None))
+    table.pop("policy", None)
     return Config(
         index=chosen or _data_dir() / "index.sqlite",
         settings=_settings(table, file),
@@ -69,6 +84,7 @@ def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
         models_dir=models or _cache_dir() / "models",
         catalogues=_catalogues(environ),
         hub=environ.get("HF_ENDPOINT") or None,
+        policy=policy,
     )
 
 
@@ -136,6 +152,12 @@ def _path(value: object) -> Path | None:
     return Path(os.path.expanduser(str(value))) if value else None  # noqa: PTH111 — keeps `~user`
 
 
+def _beside(file: Path, value: object) -> Path | None:
+    """A path that is taken from the folder of the settings file."""
+    path = _path(value)
+    return file.parent / path if path else None
+
+
 def _read_toml(file: Path) -> dict[str, object]:
     import tomllib
 
@@ -163,7 +185,19 @@ def _settings(table: Mapping[str, object], file: Path) -> Settings:
         embed=_model(table, "embed", file),
         expand=_model(table, "expand", file),
         rerank=_model(table, "rerank", file),
+        metadata=_keys(table.get("metadata", {}), file),
     )
+
+
+def _keys(table: object, file: Path) -> Keys:
+    """The `[metadata]` table: a list of keys for each thing that is told by them."""
+    known = Keys.__slots__
+    if not isinstance(table, dict) or set(table) - set(known):
+        raise ConfigError(f"[metadata] in {file} may only hold {', '.join(known)}")
+    for name, keys in table.items():
+        if not isinstance(keys, list) or not all(isinstance(key, str) and key for key in keys):
+            raise ConfigError(f"'{name}' under [metadata] in {file} must be a list of keys")
+    return Keys(**{name: tuple(keys) for name, keys in table.items()})
 
 
 def _model(table: Mapping[str, object], role: str, file: Path) -> str | None:

@@ -13,6 +13,8 @@ The tree:
     │   └── Ambiguous       ... or there are several
     ├── ModelMissing        a model is needed that is not here, or has nothing to say
     ├── ModelFailed         a model or its file broke down
+    ├── PolicyUnknown       what may be used as evidence is not known
+    ├── Refused             ... or is known, and this may not
     ├── DownloadFailed      a model's file cannot be fetched
     └── FileUnreadable      a file or folder cannot be read as a note
         └── NotText         ... because it holds no text
@@ -63,6 +65,14 @@ class ModelMissing(QmdError):  # noqa: N818 — reads as what happened
 
 class ModelFailed(QmdError):  # noqa: N818 — reads as what happened
     """A model file is damaged or unfit, or the model broke down at work."""
+
+
+class PolicyUnknown(QmdError):  # noqa: N818 — reads as what happened
+    """There is no policy, or it cannot be read; so nothing may be used as evidence."""
+
+
+class Refused(QmdError):  # noqa: N818 — reads as what happened
+    """The policy does not let this reader use what was asked for."""
 
 
 class DownloadFailed(QmdError):  # noqa: N818 — reads as what happened

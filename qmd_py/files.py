@@ -95,7 +95,15 @@ def read(file: Path, max_bytes: int) -> Text:
         FileUnreadable: it cannot be opened, is no regular file, or is too large.
         NotText: it is binary.
     """
-    content = _content(file, max_bytes)
+    return text_of(content_of(file, max_bytes), file)
+
+
+def text_of(content: bytes, file: Path) -> Text:
+    """The text that the bytes of a file stand for.
+
+    Raises:
+        NotText: they are no text.
+    """
     digest = hashlib.sha256(content).hexdigest()
     for bom, encoding in _BOMS:
         if content.startswith(bom):
@@ -116,7 +124,12 @@ def _decoded(content: bytes, encoding: str, digest: str) -> Text:
         return Text(text, digest, f"not valid {encoding.upper()} at byte {error.start}")
 
 
-def _content(file: Path, max_bytes: int) -> bytes:
+def content_of(file: Path, max_bytes: int) -> bytes:
+    """The bytes of a regular file.
+
+    Raises:
+        FileUnreadable: it cannot be opened, is no regular file, or is too large.
+    """
     try:
         # without O_NONBLOCK, opening a pipe would wait for ever
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

@@ -20,29 +20,45 @@ _ORDINAL = re.compile(r"^(?:\d{1,3} )+(?=[^\W\d])")  # longer ones are years, wh
 _LETTERS = re.compile(r"[^\w+#]+")
 
 
-def find_note(store: Reader, reference: str) -> StoredNote:
+Admitted = Callable[[Sequence[StoredNote]], Sequence[StoredNote]]
+"""Gives those of some notes that may be read; raises Refused when none may."""
+
+
+def find_note(store: Reader, reference: str, admitted: Admitted = list) -> StoredNote:
     """The note of a pid, of `path`, of `collection/path`, or of a file as search prints it.
 
     Raises:
         NotFound: there is none.
         Ambiguous: the path stands in several collections.
+        Refused: there is one, and it may not be read.
     """
-    if re.fullmatch(r"#?\d{1,18}", reference):
-        pid = int(reference.lstrip("#"))
-        if note := store.notes([pid]).get(pid):
-            return note
-        raise NotFound(f"no note with pid {pid}: search again, or see 'qmd ls'")
-    path = reference.removeprefix("qmd://")
-    found = store.notes_at(path) or store.notes_in(os.path.realpath(path))
+    found = admitted(_notes(store, reference))
     if len(found) > 1:
         names = ", ".join(f"{note.collection}/{note.path} (pid {note.pid})" for note in found)
         raise Ambiguous(f"'{reference}' could be {names}: name one of them")
-    if not found:
-        raise NotFound(f"no note at '{reference}': see 'qmd ls' for the paths")
     return found[0]
 
 
-def section(store: Reader, reference: str, path: Sequence[str], max_bytes: int) -> SectionText:
+def _notes(store: Reader, reference: str) -> list[StoredNote]:
+    if re.fullmatch(r"#?\d{1,18}", reference):
+        pid = int(reference.lstrip("#"))
+        if note := store.notes([pid]).get(pid):
+            return [note]
+        raise NotFound(f"no note with pid {pid}: search again, or see 'qmd ls'")
+    path = reference.removeprefix("qmd://")
+    found = store.notes_at(path) or store.notes_in(os.path.realpath(path))
+    if not found:
+        raise NotFound(f"no note at '{reference}': see 'qmd ls' for the paths")
+    return found
+
+
+def section(
+    store: Reader,
+    reference: str,
+    path: Sequence[str],
+    max_bytes: int,
+    admitted: Admitted = list,
+) -> SectionText:
     """The section a pointer names, read from the live file; the whole note without a path.
 
     Args:
@@ -50,13 +66,15 @@ def section(store: Reader, reference: str, path: Sequence[str], max_bytes: int) 
         reference: a pid or a path.
         path: headings as separate words, or one word holding a JSON array, `A > B` or `#anchor`.
         max_bytes: larger files are not read.
+        admitted: what may be read.
 
     Raises:
         NotFound: the note is not in the index, its file is gone, or no heading fits.
         Ambiguous: several headings fit.
         FileUnreadable: the file cannot be read.
+        Refused: it may not be read.
     """
-    note = find_note(store, reference)
+    note = find_note(store, reference, admitted)
     document = live(note, max_bytes)
     spot = None if _is_whole(path) else resolve(document, path)
     text = document.text(spot) if spot else "\n".join(document.lines.lines)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 # as the command line sets it, before any model's library is loaded
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+Qmd = Callable[..., "Result"]
+"""Runs a command line: `qmd("search", "x").stdout`."""
+
 VAULT = Path(__file__).parent / "vault"
 
 
@@ -28,7 +32,14 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("QMD_INDEX", str(home / "index.sqlite"))
-    for name in ("QMD_CONFIG", "QMD_CACHE", "QMD_MODELS", "QMD_MODELS_DIR", "HF_ENDPOINT"):
+    for name in (
+        "QMD_CONFIG",
+        "QMD_CACHE",
+        "QMD_MODELS",
+        "QMD_MODELS_DIR",
+        "QMD_POLICY",
+        "HF_ENDPOINT",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
@@ -39,12 +50,24 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def qmd() -> "Callable[..., Result]":
+def qmd() -> "Qmd":
     """Run a command line in this process: `qmd("search", "x").stdout`."""
     runner = CliRunner()
 
     def run(*args: object, stdin: str | None = None) -> "Result":
         return runner.invoke(app, [str(arg) for arg in args], input=stdin)
+
+    return run
+
+
+@pytest.fixture
+def git(folder: Path) -> Callable[..., str]:
+    """Run git in the folder for notes, whatever the user's own settings are."""
+    own = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "core.hooksPath=/dev/null")
+
+    def run(*args: str) -> str:
+        command = ["git", "-C", str(folder), *own, *args]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     return run
 

@@ -9,8 +9,9 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "qmd_py"
 
 ROWS = (
-    {"errors", "records", "stopwords"},
+    {"errors", "moments", "records", "stopwords"},
     {
+        "admission",
         "catalogue",
         "config",
         "fusion",
@@ -21,11 +22,11 @@ ROWS = (
         "spelling",
         "terms",
     },
-    {"chunking", "embedded", "files", "gguf", "query", "stages", "vectors"},
-    {"cache", "download", "expansion", "store"},
-    {"entries", "llama", "retrieval", "snippets"},
+    {"chunking", "embedded", "files", "git", "gguf", "query", "stages", "vectors"},
+    {"cache", "download", "expansion", "policies", "provenance", "store"},
+    {"entries", "gate", "llama", "retrieval", "snippets"},
     {"citing", "embedding", "indexing", "reranking", "sections", "widening"},
-    {"search"},
+    {"claims", "search"},
     {"evaluation"},
     {"render"},
     {"cli"},
@@ -48,7 +49,7 @@ HOMES = {
     "typer": {"cli"},
     "yaml": {"markdown"},
 }
-STANDARD_ONLY = {"catalogue", "errors", "fusion", "gguf", "records"}
+STANDARD_ONLY = {"admission", "catalogue", "errors", "fusion", "gguf", "git", "moments", "records"}
 
 
 def modules() -> list[Path]:

@@ -18,6 +18,7 @@ _COMMANDS = {
     "toc": "reading.toc",
     "get": "reading.get",
     "ls": "reading.ls",
+    "cite": "citing.cite",
     "eval": "evaluating.evaluate",
     "status": "collecting.status",
     "collection": "collecting.collection",
@@ -26,14 +27,15 @@ _COMMANDS = {
 }
 """Command or group of commands → where it is, below this package."""
 
-_OF_WORDS = {"search", "query", "vsearch", "section"}
+_OF_WORDS = {"search", "query", "vsearch", "section", "cite"}
 """Commands whose words may begin with a dash."""
 
 _EPILOG = (
     "Exit status: 0 found or done, 1 nothing found, 2 error, 130 interrupted. "
     "Environment: QMD_INDEX (the index file), QMD_CONFIG (the settings file), "
     "QMD_CACHE (the cache of answers), QMD_MODELS (a further list of models), "
-    "QMD_MODELS_DIR (the folder of pulled models), HF_ENDPOINT (the model hub), NO_COLOR."
+    "QMD_MODELS_DIR (the folder of pulled models), QMD_POLICY (what may be used as evidence), "
+    "HF_ENDPOINT (the model hub), NO_COLOR."
 )
 
 

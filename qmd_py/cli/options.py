@@ -1,5 +1,6 @@
 """Options that several searching commands take."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -109,3 +110,23 @@ PassageTokens = Annotated[
     int, typer.Option(min=16, max=1024, help="Longest passage that is reranked, in tokens.")
 ]
 Device = Annotated[str, typer.Option(help="Where models run: auto, cpu, metal or cuda.")]
+Admit = Annotated[
+    bool,
+    typer.Option("--admit", help="Show only what the policy lets pass as evidence, or stop."),
+]
+Policy = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="The policy (or QMD_POLICY, or the setting); implies --admit."
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Decide as of this RFC 3339 time instead of now."),
+]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write what was decided, without any text, for the notes' owner."
+    ),
+]

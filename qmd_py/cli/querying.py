@@ -4,9 +4,12 @@ import contextlib
 
 from qmd_py.cache import AnswerCache, Cache
 from qmd_py.cache import NoCache as Forgetful
+from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, configured, notice
 from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import (
+    Admit,
+    AsOf,
     Budget,
     Collections,
     Csv,
@@ -30,12 +33,14 @@ from qmd_py.cli.options import (
     Nul,
     PassageTokens,
     Paths,
+    Policy,
     Queries,
     RephrasedQuery,
     Reranker,
     Searches,
     ShortQuery,
     Snippet,
+    Trace,
     Vec,
     Without,
     Words,
@@ -84,6 +89,10 @@ def query(
     budget: Budget = None,
     passage_tokens: PassageTokens = PASSAGE_TOKENS,
     device: Device = "auto",
+    admit: Admit = False,
+    policy: Policy = None,
+    as_of: AsOf = None,
+    trace: Trace = None,
     index: IndexOption = None,
 ) -> None:
     """Search with everything there is, fused into one list.
@@ -117,6 +126,7 @@ def query(
     )
     text, handed = _asked(words, options)
     config = configured(index)
+    admission = Admission.chosen(config, admit=admit, policy=policy, as_of=as_of, trace=trace)
     with contextlib.closing(_cache(config, no_cache)) as cache:
         ask = Ask(
             limit=limit,
@@ -137,7 +147,7 @@ def query(
             passage_tokens=passage_tokens,
         )
         try:
-            answer("query", config, text, ask, models, shown)
+            answer("query", config, text, ask, models, shown, admission)
         finally:
             _close(models)
             if cache.problem:

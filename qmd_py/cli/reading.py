@@ -1,22 +1,49 @@
 """`qmd section`, `toc`, `get`, `ls`: printing what a pointer points to."""
 
+import contextlib
 import re
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, show
+from qmd_py.cli.options import AsOf, Policy
 from qmd_py.cli.searching import check_collections
+from qmd_py.config import Config
 from qmd_py.errors import UsageError
 from qmd_py.records import Scope
 from qmd_py.render import machine, people
 from qmd_py.store.reader import Reader
 
+if TYPE_CHECKING:
+    from qmd_py.gate import Gate
+    from qmd_py.sections import Admitted
+
 Reference = Annotated[
     str, typer.Argument(metavar="PID|PATH", help="A pid, a path in its collection, or NAME/PATH.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+
+
+@contextlib.contextmanager
+def _opened(
+    index: Path | None, policy: Path | None, as_of: str | None
+) -> Iterator[tuple[Reader, Config, "Gate | None"]]:
+    """The index, the settings, and what stands between the notes and the reader, if anything."""
+    config = configured(index)
+    with (
+        Admission.chosen(config, policy=policy, as_of=as_of).gated() as gate,
+        Reader.open(config.index) as store,
+    ):
+        yield store, config, gate
+
+
+def _admitted(gate: "Gate | None") -> "Admitted":
+    return gate.admitted if gate else list
 
 
 def section(
@@ -31,6 +58,8 @@ def section(
     ] = None,
     as_json: Json = False,
     html: Annotated[bool, typer.Option("--html", help="HTML instead of Markdown.")] = False,
+    policy: Policy = None,
+    as_of: AsOf = None,
     index: IndexOption = None,
 ) -> None:
     """Print one section of a note, as it is in the file now.
@@ -43,9 +72,9 @@ def section(
 
     if html and as_json:
         raise UsageError("--html and --json together: choose one")
-    config = configured(index)
-    with Reader.open(config.index) as store:
-        found = sections.section(store, note, path or [], config.settings.max_bytes)
+    with _opened(index, policy, as_of) as (store, config, gate):
+        most = config.settings.max_bytes
+        found = sections.section(store, note, path or [], most, _admitted(gate))
     if as_json:
         emit(machine.section_json(found))
     elif html:
@@ -58,7 +87,13 @@ def section(
             notice(f"about {found.section_tokens} tokens of the note's {found.note_tokens}")
 
 
-def toc(note: Reference, as_json: Json = False, index: IndexOption = None) -> None:
+def toc(
+    note: Reference,
+    as_json: Json = False,
+    policy: Policy = None,
+    as_of: AsOf = None,
+    index: IndexOption = None,
+) -> None:
     """Print the table of contents of a note, with line numbers.
 
     qmd toc 42
@@ -67,9 +102,8 @@ def toc(note: Reference, as_json: Json = False, index: IndexOption = None) -> No
     """
     from qmd_py import sections
 
-    config = configured(index)
-    with Reader.open(config.index) as store:
-        found = sections.find_note(store, note)
+    with _opened(index, policy, as_of) as (store, config, gate):
+        found = sections.find_note(store, note, _admitted(gate))
     document = sections.live(found, config.settings.max_bytes)
     entries = [spot.section for spot in document.spots]
     if as_json:
@@ -86,6 +120,8 @@ def get(
             help="A note, or COUNT of its lines beginning with line FROM.",
         ),
     ],
+    policy: Policy = None,
+    as_of: AsOf = None,
     index: IndexOption = None,
 ) -> None:
     """Print a whole note, or some of its lines. A section is mostly enough: see 'qmd section'.
@@ -96,10 +132,10 @@ def get(
     """
     from qmd_py import sections
 
-    config = configured(index)
     reference, first, count = _line_range(note)
-    with Reader.open(config.index) as store:
-        found = sections.section(store, reference, [], config.settings.max_bytes)
+    with _opened(index, policy, as_of) as (store, config, gate):
+        most = config.settings.max_bytes
+        found = sections.section(store, reference, [], most, _admitted(gate))
     text = found.text
     if first:
         lines = text.split("\n")
@@ -112,6 +148,8 @@ def get(
 def ls(
     collection: Annotated[str | None, typer.Argument(metavar="COLLECTION")] = None,
     as_json: Json = False,
+    policy: Policy = None,
+    as_of: AsOf = None,
     index: IndexOption = None,
 ) -> None:
     """List the notes in the index: pid, path, and the title where it is not the file's name.
@@ -120,10 +158,12 @@ def ls(
 
     qmd ls notes --json
     """
-    with Reader.open(configured(index).index) as store:
+    with _opened(index, policy, as_of) as (store, _config, gate):
         names = (collection,) if collection else ()
         check_collections(store, names)
         notes = store.notes_of(Scope(names))
+        if gate:
+            notes = [note for note in notes if gate.refusal(note) is None]
     if as_json:
         emit(machine.notes_json(notes))
     else:

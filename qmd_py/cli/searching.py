@@ -4,12 +4,15 @@ import datetime
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import typer
 
+from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, screen, show
 from qmd_py.cli.options import (
+    Admit,
+    AsOf,
     Collections,
     Csv,
     Explain,
@@ -22,19 +25,25 @@ from qmd_py.cli.options import (
     NoToc,
     Nul,
     Paths,
+    Policy,
     Snippet,
+    Trace,
     Without,
     Words,
 )
 from qmd_py.config import Config
-from qmd_py.errors import NotFound, UsageError
+from qmd_py.errors import NotFound, PolicyUnknown, UsageError
 from qmd_py.models import Models
+from qmd_py.provenance import Reading
 from qmd_py.records import Answer, Scope
 from qmd_py.render.styled import Line
 from qmd_py.search.asking import RUNS, Ask
 from qmd_py.snippets import DEFAULT_LENGTH
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
+
+if TYPE_CHECKING:
+    from qmd_py.gate import Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,10 @@ def searcher(mode: str, text: str) -> Callable[..., None]:
         min_score: MinScore = 0.0,
         without: Without = None,
         snippet: Snippet = DEFAULT_LENGTH,
+        admit: Admit = False,
+        policy: Policy = None,
+        as_of: AsOf = None,
+        trace: Trace = None,
         index: IndexOption = None,
     ) -> None:
         shown = Shown.chosen(
@@ -101,33 +114,45 @@ def searcher(mode: str, text: str) -> Callable[..., None]:
             full=config.settings.max_bytes if full else 0,
         )
         asked = question(words)
+        admission = Admission.chosen(config, admit=admit, policy=policy, as_of=as_of, trace=trace)
         available = Models()
         if mode != "search":
             from qmd_py.cli.loading import Loader
 
             loader = Loader(config)
             available = Models(loader.embedder(questions_only=True), missing=loader.missing)
-        answer(mode, config, asked, ask, available, shown)
+        answer(mode, config, asked, ask, available, shown, admission)
 
     command.__doc__ = text
     return command
 
 
-def answer(mode: str, config: Config, text: str, ask: Ask, models: Models, shown: Shown) -> None:
+def answer(
+    mode: str,
+    config: Config,
+    text: str,
+    ask: Ask,
+    models: Models,
+    shown: Shown,
+    admission: Admission,
+) -> None:
     """Ask, print, and end with the status that says whether anything was found.
 
     On a terminal the fused answer stands there while a reranker reads, and then gives way.
 
     Raises:
-        Exit: nothing was found.
+        Exit: nothing was found, or nothing may be used.
+        PolicyUnknown: a policy has to decide, and there is none.
     """
-    with Reader.open(config.index) as store, screen() as preview:
-        check_collections(store, ask.scope.collections)
-        analyzer = Analyzer(store.languages)
-        if not shown.form and sys.stdout.isatty():
-            ask = replace(ask, early=lambda early: preview(_early(early, analyzer)))
-        now = datetime.datetime.now(datetime.UTC)
-        found = pipeline(mode)(store, text, ask, models, now)
+    with admission.reading(git=bool(shown.form)) as reading:
+        ask = replace(ask, reading=reading, gate=_gate(admission, reading, mode, text, shown))
+        with Reader.open(config.index) as store, screen() as preview:
+            check_collections(store, ask.scope.collections)
+            analyzer = Analyzer(store.languages)
+            if not shown.form and sys.stdout.isatty():
+                ask = replace(ask, early=lambda early: preview(_early(early, analyzer)))
+            found = pipeline(mode)(store, text, ask, models, admission.moment)
+    admission.write_trace(found, ask.gate, ask.limit)
     if shown.form:
         emit(_formatted(found, shown))
     else:
@@ -137,6 +162,22 @@ def answer(mode: str, config: Config, text: str, ask: Ask, models: Models, shown
     _remark(found)
     if not found.hits:
         raise typer.Exit(Status.NOTHING_FOUND)
+
+
+def _gate(
+    admission: Admission, reading: Reading, mode: str, text: str, shown: Shown
+) -> "Gate | None":
+    """What may be shown; a policy that is not known stops here, in the format asked for.
+
+    Raises:
+        PolicyUnknown: it is not.
+    """
+    try:
+        return admission.gate(reading)
+    except PolicyUnknown:
+        stopped = admission.stopped(mode, text)
+        emit(_formatted(stopped, shown) if shown.form else "")
+        raise
 
 
 def _early(found: Answer, analyzer: Analyzer) -> list[Line]:
@@ -244,6 +285,10 @@ def _remark(answer: Answer) -> None:
         first = stale[0]
         more = f" ({len(stale)} such notes)" if len(stale) > 1 else ""
         notice(f"{first.collection}/{first.path}: {first.stale}{more}: run 'qmd index'")
+    if answer.decision and answer.decision.refused:
+        count, reasons = len(answer.decision.refused), ", ".join(answer.decision.reasons)
+        what = "hit" if count == 1 else "hits"
+        notice(f"{count} {what} may not be used as evidence: {reasons}")
     if answer.cut:
         notice(f"{answer.cut} notes scored below --min-score and were left out")
     if not answer.hits and sys.stderr.isatty():

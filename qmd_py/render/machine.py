@@ -7,16 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from qmd_py.admission import Policy
 from qmd_py.records import (
     Answer,
     Collection,
     Hit,
     IndexStatus,
     Match,
+    Record,
     Section,
     SectionText,
     StoredNote,
 )
+from qmd_py.render.admitted import decision_fields, record_fields, stop_lines
 
 if TYPE_CHECKING:
     from qmd_py.cache import CacheState
@@ -35,6 +38,7 @@ def answer_json(answer: Answer, *, toc: bool = True, explain: bool = False) -> s
         "mode": answer.mode,
         "retrieved_at": answer.retrieved_at,
         "skipped": answer.skipped,
+        **(decision_fields(answer.decision) if answer.decision else {}),
         "results": [_hit(hit, toc=toc, explain=explain) for hit in answer.hits],
     }
     if explain:
@@ -44,6 +48,30 @@ def answer_json(answer: Answer, *, toc: bool = True, explain: bool = False) -> s
         shown["variants"] = [asdict(variant) for variant in answer.variants]
         shown["dropped"] = [asdict(v) | {"reason": reason} for v, reason in answer.dropped]
     return _json(shown)
+
+
+def trace_json(
+    answer: Answer, judged: Iterable[tuple[Record, str | None]], policy: Policy, top_k: int
+) -> str:
+    """What a policy decided over each candidate, in their order; no text, title or path."""
+    return _json(
+        {
+            "mode": answer.mode,
+            "retrieved_at": answer.retrieved_at,
+            "policy": {"version": policy.version, "owner": policy.owner},
+            "top_k": top_k,
+            "status": answer.decision.status if answer.decision else "",
+            "candidates": [
+                {
+                    "rank": rank,
+                    **{key: told for key, told in record_fields(record).items() if key != "uri"},
+                    "decision": "refused" if reason else "admitted",
+                    "reason": reason,
+                }
+                for rank, (record, reason) in enumerate(judged, start=1)
+            ],
+        }
+    )
 
 
 def answer_csv(answer: Answer) -> str:
@@ -65,7 +93,7 @@ def answer_csv(answer: Answer) -> str:
 
 def answer_markdown(answer: Answer) -> str:
     """A heading, the places and their snippets for each hit."""
-    parts = []
+    parts = [f"{line}\n" for line in stop_lines(answer)]
     for hit in answer.hits:
         parts.append(f"## [{_escaped(hit.title)}]({hit.source.uri})\n")
         parts.append(f"{hit.collection}/{hit.path} · pid {hit.pid} · score {hit.score:.2f}\n")

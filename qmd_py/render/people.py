@@ -15,6 +15,7 @@ from qmd_py.records import (
     Section,
     StoredNote,
 )
+from qmd_py.render.admitted import stop_lines
 from qmd_py.render.styled import Line
 from qmd_py.terms import Analyzer
 
@@ -27,6 +28,7 @@ _REASONS = 5  # shown of what was passed over; the line stays readable
 def answer_lines(answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
     """Place, pid, breadcrumb, score and snippet of each hit, then its further places."""
     lines = _pipeline(answer) if explain else []
+    lines += [[(line, "title")] for line in stop_lines(answer)]
     for hit in answer.hits:
         if lines:
             lines.append([])
@@ -167,6 +169,13 @@ def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list
         [("also ", "faint"), (match.breadcrumb, ""), (f"  line {match.line}", "faint")]
         for match in others
     ]
+    if answer.decision:
+        lines.append(
+            [
+                (f"{hit.source.record_id}  {hit.source.revision}  ", "faint"),
+                (answer.decision.status, ""),
+            ]
+        )
     if explain:
         lines += _shares(hit)
     if hit.body is not None:

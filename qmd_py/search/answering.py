@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from qmd_py import citing, fusion, retrieval
+from qmd_py import citing, fusion, moments, retrieval
 from qmd_py.errors import IndexUnusable, ModelFailed, ModelMissing
 from qmd_py.models import Models
 from qmd_py.records import Answer, Hit, Run
@@ -20,6 +20,8 @@ _HALF_SCORE = 24.0
 About two rare words, found in both; judged questions reach 18 to 60 with their best note, off-topic
 ones 0 to 20.
 """
+
+_BATCH = 20  # notes cited at a time where some may be refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +43,25 @@ class Answerer:
         """The notes to show with everything that is shown of them."""
         ask = self.ask
         enough = [(pid, s) for pid, s in ranking.scores.items() if s >= ask.min_score]
-        shown = enough[: ask.limit]
         with stages.of("cite"):
-            hits = self._cited(ranking, shown)
+            hits = (
+                self._released(ranking, enough)
+                if ask.gate
+                else self._cited(ranking, enough[: ask.limit])
+            )
         return Answer(
             query=self.text,
             mode=self.mode,
-            retrieved_at=citing.rfc3339(self.now),
+            retrieved_at=moments.rfc3339(self.now),
             skipped=stages.remarks,
             hits=hits,
             terms=self.asked.terms,
-            respelled=self.asked.respelled,
+            # index terms near a question's words can come from notes that may not be shown
+            respelled={} if ask.gate else self.asked.respelled,
             cut=len(ranking.scores) - len(enough),
             stages=stages.done,
             leads=self.leads,
+            decision=ask.gate.decision(hits) if ask.gate else None,
         )
 
     def _cited(
@@ -62,10 +69,36 @@ class Answerer:
     ) -> tuple[Hit, ...]:
         return self.citer(ranking, [pid for pid, _ in shown]).hits(shown)
 
+    def _released(
+        self, ranking: citing.Ranking, ranked: Sequence[tuple[int, float]]
+    ) -> tuple[Hit, ...]:
+        """The best hits among those that may be shown; what was refused takes nobody's place."""
+        limit, size = self.ask.limit, max(self.ask.limit, _BATCH)
+        released: list[Hit] = []
+        for at in range(0, len(ranked), size):
+            released += self._cited(ranking, ranked[at : at + size])
+            if len(released) >= limit:
+                break
+        return tuple(released[:limit])
+
+    def best(self, ranking: citing.Ranking, depth: int) -> list[tuple[int, float]]:
+        """(pid, score) of the best notes that a model may read."""
+        ranked = list(ranking.scores.items())
+        if self.ask.gate is None:
+            return ranked[:depth]
+        passed: list[tuple[int, float]] = []
+        for pid, score in ranked:
+            notes = self.store.notes([pid])
+            if pid in notes and self.ask.gate.refusal(notes[pid]) is None:
+                passed.append((pid, score))
+            if len(passed) == depth:
+                break
+        return passed
+
     def citer(self, ranking: citing.Ranking, pids: Sequence[int]) -> citing.Citer:
         """What makes hits of some notes."""
         places = retrieval.places(self.store, self.asked, pids)
-        style = citing.Style(self.ask.snippet, self.ask.full)
+        style = citing.Style(self.ask.snippet, self.ask.full, self.ask.reading, self.ask.gate)
         whole = replace(ranking, places=places)
         return citing.Citer(self.store, self.analyzer, self.asked.terms, whole, style)
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from qmd_py import snippets
+from qmd_py.provenance import Reading
 from qmd_py.records import Answer, Scope
 
 if TYPE_CHECKING:
     from qmd_py.cache import AnswerCache
     from qmd_py.expansion.callers import Handed
+    from qmd_py.gate import Gate
 
 RUNS = ("bm25", "note", "near", "title", "dense", "lex", "vec", "hyde", "phrasings", "rerank")
 """Everything a search may ask; any of them can be left out."""
@@ -39,5 +41,9 @@ class Ask:
     """Longest passage that is reranked."""
     cache: "AnswerCache | None" = None
     """What models said of earlier questions; None keeps nothing."""
+    reading: Reading = field(default_factory=Reading)
+    """How the provenance of hits is found out."""
+    gate: "Gate | None" = None
+    """What may be shown at all; None for everything."""
     early: Callable[[Answer], None] | None = None
     """Is shown the fused answer before it is reranked."""

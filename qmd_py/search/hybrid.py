@@ -186,8 +186,8 @@ def _reranked(
 
 
 def _candidates(answerer: Answerer, ranking: citing.Ranking) -> list[reranking.Candidate]:
-    """The best notes, each with the passage of its best place."""
-    best = list(ranking.scores.items())[: reranking.DEPTH]
+    """The best notes that may be shown, each with the passage of its best place."""
+    best = answerer.best(ranking, reranking.DEPTH)
     pids = [pid for pid, _ in best]
     notes = answerer.store.notes(pids)
     chosen = answerer.citer(ranking, pids).best_places(pids)
