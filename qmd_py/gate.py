@@ -48,7 +48,7 @@ class Gate:
 
     def refuse(self, note: StoredNote, score: float) -> None:
         """Remember a note of which nothing is shown, as a whole: which place was found is not told."""
-        record = replace(self.record(note), score=score)
+        record = self.record(note, score=score)
         self._seen[record.source.record_id] = record
 
     def released(self, note: StoredNote, hit: Hit) -> Hit | None:
@@ -105,6 +105,8 @@ class Gate:
         anchor: str = "",
         lines: tuple[int, int] = (0, 0),
         revision: str | None = None,
+        score: float = 0.0,
+        fault: str | None = None,
     ) -> Record:
         """The record of a place in the note's file as it is now.
 
@@ -113,6 +115,8 @@ class Gate:
             anchor: of the place; empty for the note as a whole, or for lines alone.
             lines: first and last, 1-based; zeros for none.
             revision: one that the note is known to have; the best proven one unless given.
+            score: how it was ranked.
+            fault: why it cannot be cited as it was indexed.
         """
         live = self.look(note)
         found = self._whole(note, live)
@@ -121,7 +125,7 @@ class Gate:
         found = provenance.at(found, anchor)
         if not anchor and lines[0] and self.policy.line_ranges:
             found = replace(found, uri=f"{found.uri}#L{lines[0]}-L{lines[1]}")
-        return Record(found, 0.0, *lines, labels_known=live.stated.access_known)
+        return Record(found, score, *lines, live.stated.access_known, fault)
 
     def _whole(self, note: StoredNote, live: Live) -> Source:
         if note.pid not in self._sources:
@@ -130,9 +134,9 @@ class Gate:
         return self._sources[note.pid]
 
     def _matched(self, note: StoredNote, match: Match, toc: Sequence[Section]) -> Record:
-        found = self.record(note, match.anchor, (match.line, match.last_line))
         fault = _fault(note, self.look(note), match.anchor, toc)
-        return replace(found, score=match.score, fault=fault)
+        lines = (match.line, match.last_line)
+        return self.record(note, match.anchor, lines, score=match.score, fault=fault)
 
 
 def refused_line(reasons: Iterable[str]) -> str:

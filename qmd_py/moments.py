@@ -1,6 +1,7 @@
 """Times as text → one scale, and back."""
 
 import datetime
+import functools
 import re
 
 _WRITTEN = re.compile(
@@ -8,6 +9,7 @@ _WRITTEN = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=4096)
 def parse(text: str) -> datetime.datetime:
     """The moment an RFC 3339 date and time names, in UTC.
 

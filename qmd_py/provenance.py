@@ -1,6 +1,7 @@
 """A note's file as it is now → what is known of its revision, dates and readers."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 FRONT_MATTER, GIT, CONTENT = "front-matter", "git", "content"
 _NOTHING: tuple[MetadataValue, ...] = (None, "", [], {})
-_HEAD = 200  # lines; front matter is shorter
+_HEAD = 200  # lines, and characters before the fence; front matter is shorter
+_FENCE = re.compile(r"^---[^\S\r\n]*\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +93,19 @@ def look(note: StoredNote, reading: Reading) -> Live:
     """
     from qmd_py import files
 
-    known = stated(note.metadata, reading.keys)
     file = Path(note.root, note.file)
     try:
         content = files.content_of(file, reading.max_bytes)
         text = files.text_of(content, file)
     except FileUnreadable:
         # what the index remembers of its readers only decides what they are told of the refusal
+        known = stated(note.metadata, reading.keys)
         return Live(known, None, None, "", same=False, text="", there=False)
     says = _said(text.text, reading.keys)
     same = text.digest == note.state.digest
-    own = says.revision if same or says.revision != known.revision else None
+    own = says.revision
+    if own and not same and own == stated(note.metadata, reading.keys).revision:
+        own = None  # two texts under one revision
     blob = None if own else _blob(note, reading, content)
     revision, proof = _proven(own, blob, text.digest if same else None)
     shown = "" if same else text.text
@@ -166,15 +170,31 @@ def proof_of(revision: str) -> str:
 
 def _said(text: str, keys: Keys) -> Stated:
     """What the head of a file says; nothing that can be relied on when it is broken."""
-    if not text.lstrip().startswith("---"):
+    head = _head(text)
+    if not _tells(head, keys):
         return stated({}, keys)
     from qmd_py.markdown import Lines, frontmatter
 
-    lines = Lines.of(text).lines
+    lines = Lines.of(head).lines
     front = frontmatter.read(lines)
     if front.problem or (not front.lines and _names_readers(lines, keys)):
         return _UNREAD
     return stated(front.metadata, keys)
+
+
+def _head(text: str) -> str:
+    """The text up to the end of what is, or was meant to be, front matter; empty without any."""
+    if not text[:_HEAD].lstrip().startswith("---"):
+        return ""
+    fence = _FENCE.search(text, text.index("---") + 3)
+    return text[: fence.end()] if fence else text
+
+
+def _tells(head: str, keys: Keys) -> bool:
+    """Whether any of the keys can be in it: YAML is slow to read, and mostly about other things."""
+    folded = head.casefold()
+    names = (*keys.revision, *keys.published, *keys.expires, *keys.access)
+    return "\\" in head or any(name.casefold() in folded for name in names)
 
 
 def _blob(note: StoredNote, reading: Reading, content: bytes) -> str | None:
