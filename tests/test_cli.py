@@ -348,6 +348,7 @@ def test_json_has_the_promised_keys(qmd: Qmd, notes: Path) -> None:
         assert {"anchor", "score", "evidence"} <= set(match)
         assert set(best["source"]) == {
             "record_id", "revision", "uri", "published_at", "indexed_at", "expires_at", "access",
+            "proof", "anchor",
         }  # fmt: skip
 
 

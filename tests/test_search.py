@@ -304,8 +304,9 @@ def test_the_source_says_what_the_note_says_of_itself(
     put(store, folder, {"a b.md": f"---\n{head}\n---\n# Die Äpfel\n\napples"})
     source = _only(search("apples")).source
     assert source.revision == "r7"
-    assert (source.published_at, source.expires_at) == ("2025-01-01", "2025-03-01")
-    assert source.access == ("eng", "ops")
+    assert source.published_at == "2025-01-01T00:00:00Z"
+    assert source.expires_at == "2025-03-01T00:00:00Z"
+    assert (source.proof, source.access) == ("front-matter", ("eng", "ops"))
     assert source.uri == f"file://{folder}/a%20b.md#die-%C3%A4pfel"
 
 
@@ -315,6 +316,10 @@ def test_a_changed_file_has_no_proven_revision(store: Writer, search: Search, fo
     assert revision is not None
     assert revision.startswith("sha256:")
     (folder / "a.md").write_text("pears")
+    assert _only(search("apples")).source.revision is None
+    put(store, folder, {"a.md": "---\nrevision: 3\n---\napples"})
+    assert _only(search("apples")).source.revision == "3"
+    (folder / "a.md").write_text("---\nrevision: 3\n---\npears")
     assert _only(search("apples")).source.revision is None
 
 

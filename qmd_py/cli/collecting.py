@@ -189,8 +189,12 @@ def rename(
 
 def status(as_json: Json = False, index: IndexOption = None) -> None:
     """Show what the index holds."""
-    with Reader.open(configured(index).index) as store:
+    config = configured(index)
+    with Reader.open(config.index) as store:
         found = replace(store.status(), vectors=embeddings.overview(store))
+    if config.policy and found.problems:
+        # they name notes, some of which this reader may not know of
+        found = replace(found, problems=(f"{len(found.problems)} notes have problems",))
     if as_json:
         emit(machine.status_json(found))
     else:

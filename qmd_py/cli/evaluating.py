@@ -18,7 +18,7 @@ from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import Device, Expander, Reranker
 from qmd_py.cli.searching import check_collections, known_runs, pipeline
 from qmd_py.config import Config
-from qmd_py.errors import UsageError
+from qmd_py.errors import Refused, UsageError
 from qmd_py.models import Models
 from qmd_py.records import Hit, Scope
 from qmd_py.search.asking import Ask
@@ -80,6 +80,8 @@ def evaluate(
         _print(judging.compare(judging.load(before), judging.load(after)), as_json, signed=True)
         return
     config = configured(index)
+    if config.policy:
+        raise Refused("an evaluation reads every note: it is not done under a policy")
     available = Models()
     if mode != "search":
         available = Loader(config, device=device).models(expander=expander, reranker=reranker)

@@ -112,7 +112,10 @@ PassageTokens = Annotated[
 Device = Annotated[str, typer.Option(help="Where models run: auto, cpu, metal or cuda.")]
 Admit = Annotated[
     bool,
-    typer.Option("--admit", help="Show only what the policy lets pass as evidence, or stop."),
+    typer.Option(
+        "--admit",
+        help="Show only what the policy lets pass as evidence, or stop; it proves neither truth nor completeness.",
+    ),
 ]
 Policy = Annotated[
     Path | None,

@@ -170,12 +170,9 @@ def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list
         for match in others
     ]
     if answer.decision:
-        lines.append(
-            [
-                (f"{hit.source.record_id}  {hit.source.revision}  ", "faint"),
-                (answer.decision.status, ""),
-            ]
-        )
+        stated = hit.source.revision if hit.source.proof == "front-matter" else None
+        told = f"{hit.source.record_id}  " + (f"revision {stated}  " if stated else "")
+        lines.append([(told, "faint"), (answer.decision.status, "")])
     if explain:
         lines += _shares(hit)
     if hit.body is not None:
