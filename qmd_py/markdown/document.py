@@ -5,15 +5,17 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from qmd_py.markdown import frontmatter
 from qmd_py.markdown.frontmatter import FrontMatter
 from qmd_py.markdown.lines import Lines
 from qmd_py.markdown.plain import plain_heading
 from qmd_py.markdown.tree import Heading, Spot, grow
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 # possessive: it looks at every character once, however the text goes on
 _NO_TEXT = re.compile(r"(?:\s++|<!--.*?-->|%%.*?%%)*+", re.DOTALL)
@@ -71,14 +73,16 @@ def parse(text: str, stem: str) -> Document:
 
 
 @functools.cache
-def _parser() -> MarkdownIt:
+def _parser() -> "MarkdownIt":
     """Block rules only: inline ones cost more than half the time and can be quadratic."""
+    from markdown_it import MarkdownIt  # front matter alone is read without
+
     parser = MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
 
-def _headings(tokens: Sequence[Token]) -> list[Heading]:
+def _headings(tokens: "Sequence[Token]") -> list[Heading]:
     """The headings at the top level; those in quotes and lists are part of the text."""
     return [
         Heading(plain_heading(inline.content), int(token.tag[1:]), token.map[0], token.map[1])
@@ -96,7 +100,7 @@ def _leading(headings: Sequence[Heading], lines: Lines, front: FrontMatter) -> H
     return headings[0] if _NO_TEXT.fullmatch(before) else None
 
 
-def _blocks(tokens: Sequence[Token]) -> tuple[Block, ...]:
+def _blocks(tokens: "Sequence[Token]") -> tuple[Block, ...]:
     return tuple(
         Block(token.map[0], token.map[1], token.level, token.type == "fence")
         for token in tokens

@@ -3,9 +3,11 @@
 import functools
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
 
 _MARKED = re.compile(r"[\\`*_\[\]<>&!~=%^]")
 _BLOCK_ID = re.compile(r"\s\^[\w-]+\s*$")
@@ -47,13 +49,15 @@ def _texts(source: str) -> list[str]:
 
 
 @functools.cache
-def _parser() -> MarkdownIt:
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
     parser = MarkdownIt("commonmark").enable("strikethrough")
     parser.inline.ruler.before("link", "wikilink", _wikilink)
     return parser
 
 
-def _wikilink(state: StateInline, silent: bool) -> bool:
+def _wikilink(state: "StateInline", silent: bool) -> bool:
     """`[[target|alias]]` and `![[target]]`: the alias, else the target."""
     link = _WIKILINK.match(state.src, state.pos)
     if not link:
