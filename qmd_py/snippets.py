@@ -27,6 +27,9 @@ _REPLACEMENTS = (
     (re.compile(r"</?[A-Za-z][^<>\n]*>"), ""),
     (re.compile(r"[ \t]\^[\w-]+$", re.MULTILINE), ""),
 )
+_MARK = re.compile(r"[%<\[*_=~`#^>]|--|\|")
+"""Without any of these there is nothing to replace."""
+
 _LONGEST_LINE = 2000  # characters of one line that are cleaned; the rest cannot be shown anyway
 
 
@@ -41,6 +44,8 @@ class Snippet:
 
 def readable(markdown: str) -> str:
     """The text without the marks: links, embeds, callouts, comments, emphasis, code, HTML."""
+    if not _MARK.search(markdown):
+        return markdown
     for pattern, replacement in _REPLACEMENTS:
         markdown = pattern.sub(replacement, markdown)
     return markdown
@@ -113,7 +118,7 @@ def _masked_comments(text: str) -> str:
 def _held(line: str, wanted: Set[str], analyzer: Analyzer) -> frozenset[str]:
     if not wanted or not line:
         return frozenset()
-    return frozenset(term for span in analyzer.spans(line) for term in span.terms & wanted)
+    return frozenset(term for term in analyzer.words(line) if term in wanted)
 
 
 def _best_start(clean: list[str], held: list[frozenset[str]], length: int) -> int:

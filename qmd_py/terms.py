@@ -9,6 +9,7 @@ Two kinds of term come out of a text:
 """
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -101,6 +102,9 @@ def _base(character: str) -> str:
     decomposed = unicodedata.normalize("NFD", character)
     # Latin and Greek only: in other scripts the mark makes another letter
     return decomposed[0] if decomposed[0] < "\u0400" and len(decomposed) > 1 else character
+
+
+_MOST_WORDS = 200_000  # remembered with their terms; some 30 MB
 
 
 class Analyzer:
@@ -202,8 +206,9 @@ class Analyzer:
     def _term(self, word: str) -> str:
         term = self._terms.get(word)
         if term is None:
-            folded = fold(word)
-            term = self._terms[word] = self._stem(folded)
+            if len(self._terms) >= _MOST_WORDS:
+                self._terms.clear()
+            term = self._terms[word] = self._stem(fold(word))
         return term
 
     def _stem(self, word: str) -> str:
@@ -215,6 +220,18 @@ class Analyzer:
                 # a second fold: some stemmers put an accent back
                 return fold(self._stemmers[code].stemWord(word)) or word
         return word
+
+
+_kept = threading.local()
+
+
+def analyzer_for(languages: Sequence[str]) -> Analyzer:
+    """This thread's analyzer for a choice of languages; it goes on knowing the words it has seen.
+
+    Stemmers must not be shared between threads.
+    """
+    known: dict[tuple[str, ...], Analyzer] = _kept.__dict__.setdefault("analyzers", {})
+    return known.setdefault(tuple(languages), Analyzer(languages))
 
 
 def is_unspaced(term: str) -> bool:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qmd_py import terms
 from qmd_py.stopwords import stop_words
 from qmd_py.terms import Analyzer, Span, fold, is_unspaced
 
@@ -212,3 +213,22 @@ def test_spans_lie_inside_the_text_in_order(text: str):
     spans = list(ANALYZER.spans(text))
     assert all(0 <= span.start < span.end <= len(text) for span in spans)
     assert [span.start for span in spans] == sorted(span.start for span in spans)
+
+
+def test_every_thread_has_an_analyzer_of_its_own() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    own = terms.analyzer_for(("en", "ru"))
+    assert terms.analyzer_for(["en", "ru"]) is own
+    assert terms.analyzer_for(["ru"]) is not own
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(terms.analyzer_for, ("en", "ru")).result() is not own
+
+
+def test_an_analyzer_forgets_words_before_they_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terms, "_MOST_WORDS", 3)
+    analyzer = terms.Analyzer(["en"])
+    assert analyzer.words("one two three four loaves") == ["one", "two", "three", "four", "loav"]
+    assert len(analyzer._terms) <= 3

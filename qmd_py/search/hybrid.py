@@ -15,7 +15,7 @@ from qmd_py.search.answering import Answerer, between, certainty, dense, kept, s
 from qmd_py.search.asking import Ask
 from qmd_py.stages import Stages
 from qmd_py.store.reader import Reader
-from qmd_py.terms import Analyzer
+from qmd_py.terms import Analyzer, analyzer_for
 from qmd_py.widening import Widened
 
 TITLE_WEIGHT = 0.25
@@ -48,7 +48,7 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
         UsageError: the question holds nothing to look for.
     """
     stages = Stages(models.missing)
-    analyzer = Analyzer(store.languages)
+    analyzer = analyzer_for(store.languages)
     with stages.of("probe"):
         asked = retrieval.understand(store, text, analyzer)
         worded = kept(retrieval.by_words(store, asked, ask.scope), ask)

@@ -10,7 +10,7 @@ from qmd_py.search.answering import Answerer, between, certainty, dense, kept, s
 from qmd_py.search.asking import Ask
 from qmd_py.stages import Stages
 from qmd_py.store.reader import Reader
-from qmd_py.terms import Analyzer
+from qmd_py.terms import analyzer_for
 
 
 def by_words(store: Reader, text: str, ask: Ask, models: Models, now: datetime.datetime) -> Answer:
@@ -22,7 +22,7 @@ def by_words(store: Reader, text: str, ask: Ask, models: Models, now: datetime.d
         UsageError: the question holds nothing to look for.
     """
     stages = Stages()
-    analyzer = Analyzer(store.languages)
+    analyzer = analyzer_for(store.languages)
     with stages.of("retrieve"):
         asked = retrieval.understand(store, text, analyzer)
         runs = kept(retrieval.by_words(store, asked, ask.scope), ask)
@@ -45,7 +45,7 @@ def by_meaning(
     if "dense" in ask.without:
         raise UsageError("no run is left: vsearch has the dense one alone")
     stages = Stages()
-    analyzer = Analyzer(store.languages)
+    analyzer = analyzer_for(store.languages)
     asked = retrieval.understand(store, text, analyzer)
     with stages.of("retrieve"):
         runs = dense(store, asked, ask, models, (), stages)
