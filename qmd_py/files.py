@@ -5,13 +5,15 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from qmd_py.errors import FileUnreadable, NotText, UsageError
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 NOTE_GLOBS = ("*.md", "*.markdown")
 _ALWAYS_IGNORED = ("node_modules/",)
@@ -72,7 +74,7 @@ def notes_below(
         max_bytes: larger files are passed over.
         walk: takes what was passed over and what went wrong.
     """
-    wanted = GitIgnoreSpec.from_lines([g.lower() for g in (globs or NOTE_GLOBS)])
+    wanted = _spec([g.lower() for g in (globs or NOTE_GLOBS)])
     rules = [*_rules_above(root, walk), _Rules(root, [*_ALWAYS_IGNORED, *ignores])]
     yield from _below(_Place(root, "", rules), wanted, max_bytes, walk)
 
@@ -149,7 +151,7 @@ class _Rules:
 
     def __init__(self, base: Path, patterns: Sequence[str]) -> None:
         self._base = str(base).rstrip(os.sep) + os.sep
-        self._spec = GitIgnoreSpec.from_lines(filter(_is_pattern, patterns))
+        self._spec = _spec(filter(_is_pattern, patterns))
 
     def verdict(self, path: str, *, folder: bool) -> bool | None:
         """True to ignore, False to keep after all, None when no pattern speaks of it."""
@@ -173,7 +175,7 @@ class _Place:
         return False
 
 
-def _below(place: _Place, wanted: GitIgnoreSpec, max_bytes: int, walk: Walk) -> Iterator[Found]:
+def _below(place: _Place, wanted: "GitIgnoreSpec", max_bytes: int, walk: Walk) -> Iterator[Found]:
     folders = deque([place])
     while folders:
         here = folders.popleft()
@@ -257,7 +259,13 @@ def _patterns(folder: Path, walk: Walk) -> list[str]:
 def _is_pattern(line: str) -> bool:
     """Whether a line can be understood; git passes over the others without a word."""
     try:
-        GitIgnoreSpec.from_lines([line])
+        _spec([line])
     except (ValueError, re.error):
         return False
     return True
+
+
+def _spec(lines: Iterable[str]) -> "GitIgnoreSpec":
+    from pathspec import GitIgnoreSpec  # a third of the time of importing this module's users
+
+    return GitIgnoreSpec.from_lines(lines)

@@ -1,9 +1,12 @@
 """What a model reads of a chunk."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 
 from qmd_py.records import breadcrumb
+
+_DENSE = re.compile("[\u2e80-\U0010ffff]")
 
 VERSION = 1
 """Raised whenever the passage of some chunk changes; part of an embedding's fingerprint."""
@@ -25,8 +28,8 @@ def tokens(text: str) -> int:
     Four characters a token in ASCII, two and a half in other alphabets, one in scripts written
     without spaces; close to the common byte-pair vocabularies.
     """
-    ascii_count = sum(character.isascii() for character in text)
-    dense = sum(character >= "\u2e80" for character in text)
+    ascii_count = len(text.encode("ascii", "ignore"))
+    dense = len(_DENSE.findall(text)) if ascii_count < len(text) else 0
     return round(ascii_count / 4 + (len(text) - ascii_count - dense) / 2.5 + dense)
 
 

@@ -171,6 +171,8 @@ class Match:
     """0 to 1, higher is better."""
     evidence: Mapping[str, float]
     """Run name to 1-based rank."""
+    section_tokens: int | None = None
+    """About what its section costs to read; None where nobody counted, or the file has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +272,8 @@ class Hit:
     """The whole note, where it was asked for."""
     shares: tuple[Share, ...] = ()
     """How each run led to its place."""
+    note_tokens: int | None = None
+    """About what the whole note costs to read, likewise."""
 
 
 @dataclass(frozen=True, slots=True)

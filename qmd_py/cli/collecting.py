@@ -20,11 +20,11 @@ from qmd_py.cli.app import (
 )
 from qmd_py.cli.embedding import run as run_embedding
 from qmd_py.cli.loading import Loader
-from qmd_py.cli.searching import check_collections
 from qmd_py.config import Config
 from qmd_py.errors import Busy, UsageError
 from qmd_py.records import Collection
 from qmd_py.render import machine, people
+from qmd_py.search.scoping import check_collections
 from qmd_py.store import embeddings
 from qmd_py.store.reader import Reader
 

@@ -16,12 +16,13 @@ from qmd_py.cache import Cache, NoCache
 from qmd_py.cli.app import IndexOption, bar, configured, emit, show
 from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import Device, Expander, Reranker
-from qmd_py.cli.searching import check_collections, known_runs, pipeline
+from qmd_py.cli.searching import known_runs, pipeline
 from qmd_py.config import Config
 from qmd_py.errors import Refused, UsageError
 from qmd_py.models import Models
 from qmd_py.records import Hit, Scope
 from qmd_py.search.asking import Ask
+from qmd_py.search.scoping import check_collections
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:

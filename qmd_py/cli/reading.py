@@ -12,11 +12,11 @@ import typer
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, show
 from qmd_py.cli.options import AsOf, Policy
-from qmd_py.cli.searching import check_collections
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
 from qmd_py.records import Scope
 from qmd_py.render import machine, people
+from qmd_py.search.scoping import check_collections
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:

@@ -32,15 +32,16 @@ from qmd_py.cli.options import (
     Words,
 )
 from qmd_py.config import Config
-from qmd_py.errors import NotFound, PolicyUnknown, UsageError
+from qmd_py.errors import PolicyUnknown, UsageError
 from qmd_py.models import Models
 from qmd_py.provenance import Reading
 from qmd_py.records import Answer, Scope
 from qmd_py.render.styled import Line
 from qmd_py.search.asking import RUNS, Ask
+from qmd_py.search.scoping import check_collections
 from qmd_py.snippets import DEFAULT_LENGTH
 from qmd_py.store.reader import Reader
-from qmd_py.terms import Analyzer
+from qmd_py.terms import Analyzer, analyzer_for
 
 if TYPE_CHECKING:
     from qmd_py.gate import Gate
@@ -148,13 +149,13 @@ def answer(
         ask = replace(ask, reading=reading, gate=_gate(admission, reading, mode, text, shown))
         with Reader.open(config.index) as store, screen() as preview:
             check_collections(store, ask.scope.collections)
-            analyzer = Analyzer(store.languages)
+            analyzer = analyzer_for(store.languages)
             if not shown.form and sys.stdout.isatty():
                 ask = replace(ask, early=lambda early: preview(_early(early, analyzer)))
             found = pipeline(mode)(store, text, ask, models, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)
     if shown.form:
-        emit(_formatted(found, shown))
+        emit(_formatted(found, shown, config.settings.max_bytes))
     else:
         from qmd_py.render import people
 
@@ -176,7 +177,8 @@ def _gate(
         return admission.gate(reading)
     except PolicyUnknown:
         stopped = admission.stopped(mode, text)
-        emit(_formatted(stopped, shown) if shown.form else "")
+        most = admission.config.settings.max_bytes
+        emit(_formatted(stopped, shown, most) if shown.form else "")
         raise
 
 
@@ -203,22 +205,6 @@ def _piped() -> str:
     return sys.stdin.buffer.read().decode(errors="replace")
 
 
-def check_collections(store: Reader, names: Sequence[str]) -> None:
-    """Make sure that all named collections exist.
-
-    Raises:
-        NotFound: one does not; the nearest name is told.
-    """
-    known = [collection.name for collection in store.collections()]
-    for name in names:
-        if name not in known:
-            import difflib
-
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else "see 'qmd collection list'"
-            raise NotFound(f"no collection '{name}': {hint}")
-
-
 Pipeline = Callable[[Reader, str, Ask, Models, datetime.datetime], Answer]
 
 MODES = ("search", "vsearch", "query")
@@ -242,9 +228,13 @@ def pipeline(mode: str) -> Pipeline:
     return found
 
 
-def _formatted(found: Answer, shown: Shown) -> str:
+def _formatted(found: Answer, shown: Shown, max_bytes: int) -> str:
     from qmd_py.render import machine
 
+    if shown.form == "json":
+        from qmd_py import sizes
+
+        found = sizes.counted(found, max_bytes)
     formats: Mapping[str, Callable[[], str]] = {
         "json": lambda: machine.answer_json(found, toc=shown.toc, explain=shown.explain),
         "csv": lambda: machine.answer_csv(found),

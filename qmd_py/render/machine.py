@@ -175,6 +175,7 @@ def _hit(hit: Hit, *, toc: bool, explain: bool) -> Mapping[str, object]:
     shown["matches"] = [_match(match) for match in hit.matches]
     shown["source"] = asdict(hit.source)
     shown["stale"] = hit.stale
+    shown["note_tokens"] = hit.note_tokens
     if explain:
         shown["explain"] = [asdict(share) for share in hit.shares]
     if hit.body is not None:
@@ -203,6 +204,7 @@ def _match(match: Match) -> Mapping[str, object]:
         "snippet": match.snippet,
         "score": match.score,
         "evidence": dict(match.evidence),
+        "section_tokens": match.section_tokens,
     }
 
 

@@ -1,0 +1,22 @@
+"""Where to search."""
+
+from collections.abc import Sequence
+
+from qmd_py.errors import NotFound
+from qmd_py.store.reader import Reader
+
+
+def check_collections(store: Reader, names: Sequence[str]) -> None:
+    """Make sure that all named collections exist.
+
+    Raises:
+        NotFound: one does not; the nearest name is told.
+    """
+    known = [collection.name for collection in store.collections()]
+    for name in names:
+        if name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else "see 'qmd collection list'"
+            raise NotFound(f"no collection '{name}': {hint}")
