@@ -62,6 +62,21 @@ def update(
     )
 
 
+def changes(store: Writer, collection: Collection, settings: Settings) -> frozenset[str]:
+    """What a run would have to look at, named so that the same change has the same name.
+
+    Empty where the folder is as the index knows it, or has vanished; only times and sizes are read.
+    """
+    walk = Walk()
+    root = Path(collection.root)
+    found = list(_walk(collection, settings, walk)) if root.is_dir() else []
+    if not found:
+        return frozenset()
+    plan = _plan(found, store.known_files(collection), fingerprint(settings), walk)
+    read = (f"{one.file} {one.mtime_ns} {one.size}" for one, _ in plan.read)
+    return frozenset([*read, *(f"{known.file} is gone" for known in plan.gone)])
+
+
 def fingerprint(settings: Settings) -> str:
     """What decides how a note's chunks and terms come out."""
     languages = ",".join(settings.languages)

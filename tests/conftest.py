@@ -39,6 +39,7 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "QMD_MODELS_DIR",
         "QMD_POLICY",
         "HF_ENDPOINT",
+        "QMD_MCP_TOKEN",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")

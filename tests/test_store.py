@@ -411,3 +411,13 @@ def test_status_counts(file: Path) -> None:
         ("notes", 1),
     ]
     assert status.last_indexed == "2026-01-01T00:00:00Z"
+
+
+def test_a_snapshot_stays_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "index.sqlite"
+    with Writer.open(file) as writer, Reader.open(file) as reader:
+        with reader.snapshot():
+            assert reader.collections() == []
+            writer.add_collection("later", "/later", (), ())
+            assert reader.collections() == []
+        assert [found.name for found in reader.collections()] == ["later"]

@@ -19,6 +19,8 @@ _COMMANDS = {
     "get": "reading.get",
     "ls": "reading.ls",
     "cite": "citing.cite",
+    "mcp": "serving.mcp",
+    "skill": "skilling.skill",
     "eval": "evaluating.evaluate",
     "status": "collecting.status",
     "collection": "collecting.collection",
@@ -35,7 +37,8 @@ _EPILOG = (
     "Environment: QMD_INDEX (the index file), QMD_CONFIG (the settings file), "
     "QMD_CACHE (the cache of answers), QMD_MODELS (a further list of models), "
     "QMD_MODELS_DIR (the folder of pulled models), QMD_POLICY (what may be used as evidence), "
-    "HF_ENDPOINT (the model hub), NO_COLOR."
+    "HF_ENDPOINT (the model hub), "
+    "QMD_MCP_TOKEN (what clients of 'qmd mcp --http' have to show), NO_COLOR."
 )
 
 

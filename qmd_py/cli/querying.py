@@ -47,7 +47,6 @@ from qmd_py.cli.options import (
 )
 from qmd_py.cli.searching import Shown, answer, known_runs, question
 from qmd_py.config import Config
-from qmd_py.errors import UsageError
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models
@@ -160,25 +159,11 @@ def _asked(words: list[str] | None, options: Handed) -> tuple[str, Handed]:
     Raises:
         UsageError: there is nothing to ask.
     """
-    text, both = None, options
-    if words or not (options.variants or options.queries):
-        text, document = callers.from_document(question(words))
-        both = callers.united(document, options)
+    alone = not words and (options.variants or options.queries)
+    text, both = callers.asked(None if alone else question(words), options)
     for warning in both.warnings:
         notice(warning)
-    return text or _question_of(both), both
-
-
-def _question_of(handed: Handed) -> str:
-    """What to take for the question where only variants were handed in.
-
-    Raises:
-        UsageError: there are none.
-    """
-    texts = [*handed.queries, *(v.text for v in handed.variants)]
-    if not texts:
-        raise UsageError("no question: type some words, or - to read them from stdin")
-    return texts[0]
+    return text, both
 
 
 def _cache(config: Config, off: bool) -> AnswerCache:

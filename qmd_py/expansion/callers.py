@@ -142,6 +142,26 @@ def from_document(text: str) -> tuple[str | None, Handed]:
     return draft.question, draft.handed()
 
 
+def asked(text: str | None, options: Handed) -> tuple[str, Handed]:
+    """The question, and all that goes with it.
+
+    Args:
+        text: what was typed, a query document perhaps; None where only variants are handed in, of
+            which the first then stands for the question.
+        options: what was handed in beside it.
+
+    Raises:
+        UsageError: the document cannot be understood, or there is nothing to ask.
+    """
+    question, document = from_document(text) if text is not None else (None, Handed())
+    both = united(document, options)
+    texts = [question, *both.queries, *(variant.text for variant in both.variants)]
+    found = next((each for each in texts if each), None)
+    if found is None:
+        raise UsageError("no question: type some words")
+    return found, both
+
+
 def united(one: Handed, other: Handed) -> Handed:
     """What two hand in together, each wording once; the intent of the second goes first."""
     return Handed(

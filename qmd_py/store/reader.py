@@ -1,9 +1,10 @@
 """Everything that is asked of the index."""
 
+import contextlib
 import json
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -53,6 +54,17 @@ class Reader:
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside is of one moment, whatever is written meanwhile."""
+        with translated(self.file):
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with translated(self.file):
+                self._connection.execute("ROLLBACK")
 
     @property
     def languages(self) -> tuple[str, ...]:
