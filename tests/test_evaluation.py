@@ -415,3 +415,86 @@ def test_eval_refuses_what_is_no_text(qmd: Qmd, notes: Path) -> None:
     shown = qmd("eval", "a.json")
     assert shown.exit_code == 2
     assert "a.json is not a set of judged questions" in shown.stderr
+
+
+class TestFields:
+    """What a caller's own wordings add to the plain questions."""
+
+    FIELDS: Mapping[str, object] = {
+        "q1": {"short_query": "bread", "intent": "to eat"},
+        "q2": {},
+        "q3": {"expected_answer": "The automobile is parked."},
+    }
+
+    def test_the_difference_is_paired_by_set_and_category(self, qmd: Qmd, notes: Path) -> None:
+        golden = written("golden.json", GOLDEN)
+        fields = written("fields.json", {"how": "by hand", "fields": self.FIELDS})
+        found = rows(qmd("eval", golden, "--fields", fields, "--json"))
+        for category in ("", "food", "other"):
+            plain = found["golden", category, "nDCG@5"]
+            helped = found["golden with fields", category, "nDCG@5"]
+            change = found["golden difference", category, "nDCG@5"]
+            assert change["value"] == pytest.approx(helped["value"] - plain["value"])
+            assert change["low"] <= change["value"] <= change["high"]
+            assert change["questions"] == plain["questions"]
+
+    def test_the_fields_are_searched(
+        self, qmd: Qmd, notes: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from qmd_py.search.hybrid import hybrid
+
+        asked = []
+
+        def spied(store: Any, text: str, ask: Any, *others: Any) -> Any:
+            asked.append((text, ask.handed))
+            return hybrid(store, text, ask, *others)
+
+        monkeypatch.setattr("qmd_py.search.hybrid.hybrid", spied)
+        golden, fields = written("golden.json", GOLDEN), written("fields.json", self.FIELDS)
+        assert qmd("eval", golden, "--fields", fields, "--json").exit_code == 0
+        assert [handed for _, handed in asked[:3]] == [None] * 3
+        assert asked[3][1].intent == "to eat"
+        assert [variant.text for variant in asked[3][1].variants] == ["bread"]
+        assert asked[4][1].variants == ()
+
+    def test_people_see_two_tables(self, qmd: Qmd, notes: Path) -> None:
+        golden, fields = written("golden.json", GOLDEN), written("fields.json", self.FIELDS)
+        printed = qmd("eval", golden, "--fields", fields).stdout
+        assert "golden with fields" in printed
+        assert printed.count("nDCG@5") == 2
+        assert "+0.000" in printed
+
+    def test_both_ways_are_saved(self, qmd: Qmd, notes: Path) -> None:
+        golden, fields = written("golden.json", GOLDEN), written("fields.json", self.FIELDS)
+        qmd("eval", golden, "--fields", fields, "-o", "run.json")
+        assert set(judging.load(Path("run.json"))) == {"golden", "golden with fields"}
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("{", "is no JSON"),
+            ([], "holds no fields"),
+            ({}, "holds no fields"),
+            ({"q1": {}}, "2 questions of golden have no fields, 'q2' first"),
+            ({"q1": 5}, "question 'q1': the fields must be a JSON object"),
+            ({"q1": {"keywords": "x"}}, "question 'q1': no field 'keywords'"),
+            ({"q1": {"short_query": 5}}, "question 'q1': short_query must be a text"),
+            ({"q1": {"queries": "x"}}, "question 'q1': queries must be a list of texts"),
+            ({"q1": {"searches": [{}]}}, "question 'q1': each search must have just"),
+        ],
+    )
+    def test_a_wrong_file(self, qmd: Qmd, notes: Path, content: object, message: str) -> None:
+        found = qmd(
+            "eval", written("golden.json", GOLDEN), "--fields", written("fields.json", content)
+        )
+        assert found.exit_code == 2
+        assert message in found.stderr
+        assert found.stderr.count("\n") == 1
+
+    def test_a_wrong_use(self, qmd: Qmd, notes: Path) -> None:
+        golden, fields = written("golden.json", GOLDEN), written("fields.json", self.FIELDS)
+        searched = qmd("eval", golden, "--fields", fields, "--mode", "search")
+        assert (searched.exit_code, "--mode query" in searched.stderr) == (2, True)
+        twice = qmd("eval", golden, "--fields", fields, "--fields", fields)
+        assert (twice.exit_code, "one --fields for each" in twice.stderr) == (2, True)
+        assert "cannot read" in qmd("eval", golden, "--fields", "nowhere").stderr

@@ -4,7 +4,7 @@ import datetime
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +27,8 @@ from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:
     from qmd_py.evaluation.judging import Judged, Row
-    from qmd_py.evaluation.questions import QuestionSet
+    from qmd_py.evaluation.questions import Question, QuestionSet
+    from qmd_py.expansion.callers import Handed
 
 _COLD_RUNS = 3
 
@@ -47,6 +48,15 @@ def evaluate(
     worded: Annotated[
         Path | None,
         typer.Option("--questions", help="Ask in the words of another file with the same ids."),
+    ] = None,
+    fields: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--fields",
+            metavar="FIELDS.json",
+            help="Ask with a caller's fields (by question id) too, and show the differences; "
+            "one file for each of the judged, in their order.",
+        ),
     ] = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="The two files are saved runs: show the differences.")
@@ -73,24 +83,31 @@ def evaluate(
     qmd eval golden.json --without dense -o words.json
 
     qmd eval --compare words.json all.json
+
+    qmd eval golden.json --fields written.json
     """
     from qmd_py.evaluation import judging
 
     if compare:
         before, after = _two(files)
-        _print(judging.compare(judging.load(before), judging.load(after)), as_json, signed=True)
+        changes = judging.compare(judging.load(before), judging.load(after))
+        _print([], changes, as_json)
         return
     config = configured(index)
     if config.policy:
         raise Refused("an evaluation reads every note: it is not done under a policy")
+    sets = _read(files, queries, worded)
+    written = _written(fields or (), sets, mode)
     available = Models()
     if mode != "search":
         available = Loader(config, device=device).models(expander=expander, reranker=reranker)
     asker = _Asker(config, mode, without or (), collections, available)
-    judged = {each.name: asker.judge(each) for each in _read(files, queries, worded)}
+    judged = {each.name: asker.judge(each) for each in sets}
+    helped = {each.name: asker.judge(each, written[each.name]) for each in sets if written}
+    both = judged | {f"{name} with fields": found for name, found in helped.items()}
     if output:
-        judging.save(output, judged, {"qmd": qmd_py.__version__, "mode": mode, "without": without})
-    _print(judging.report(judged), as_json, signed=False)
+        judging.save(output, both, {"qmd": qmd_py.__version__, "mode": mode, "without": without})
+    _print(judging.report(both), judging.compare(judged, helped) if helped else [], as_json)
     if not as_json:
         from qmd_py.render import tables
 
@@ -119,7 +136,10 @@ class _Asker:
         self.led: set[tuple[str, str]] = set()
         """(set, question id) where one note clearly led by words alone."""
 
-    def judge(self, asked: "QuestionSet") -> "tuple[Judged, ...]":
+    def judge(
+        self, asked: "QuestionSet", written: "Mapping[str, Handed] | None" = None
+    ) -> "tuple[Judged, ...]":
+        """Ask the questions, each with what a caller wrote for it, if anything."""
         from qmd_py.evaluation import judging
 
         self._first = self._first or asked.questions[0].query
@@ -129,17 +149,18 @@ class _Asker:
             ask = Ask(judging.DEPTH, scope, without=self._without, cache=self._cache)
             done = 0
 
-            def find(text: str) -> Sequence[Hit]:
+            def find(question: "Question") -> Sequence[Hit]:
                 nonlocal done
                 done += 1
                 progress(done, len(asked.questions))
                 now = datetime.datetime.now(datetime.UTC)
-                answer = self._pipeline(store, text, ask, self._models, now)
-                ids = [question.id for question in asked.questions if question.query == text]
-                self.led |= {(asked.name, id_) for id_ in ids if answer.leads}
+                own = replace(ask, handed=written[question.id]) if written else ask
+                answer = self._pipeline(store, question.query, own, self._models, now)
+                if answer.leads:
+                    self.led.add((asked.name, question.id))
                 return answer.hits
 
-            return judging.evaluate(asked, find)
+            return judging.evaluate_each(asked, find)
 
     def cold(self) -> float:
         """Median seconds of a whole process that answers the first question."""
@@ -191,16 +212,41 @@ def _read(files: Sequence[Path], queries: Path | None, worded: Path | None) -> "
     return sets
 
 
+def _written(
+    files: Sequence[Path], sets: "Sequence[QuestionSet]", mode: str
+) -> "Mapping[str, Mapping[str, Handed]]":
+    """Set → question id → the caller's fields; empty where no file of them is given."""
+    from qmd_py.evaluation import wordings
+
+    if not files:
+        return {}
+    if mode != "query":
+        raise UsageError(f"--fields is for --mode query: {mode} has no place for them")
+    if len(files) != len(sets):
+        raise UsageError(
+            f"{len(sets)} sets of questions and {len(files)} files of fields: "
+            "give one --fields for each, in the same order"
+        )
+    found = {each.name: wordings.read(file) for each, file in zip(sets, files, strict=True)}
+    for each in sets:
+        wordings.check_complete(found[each.name], each)
+    return found
+
+
 def _two(files: Sequence[Path]) -> tuple[Path, Path]:
     if len(files) != 2:
         raise UsageError("--compare takes two saved runs: the one before and the one after")
     return files[0], files[1]
 
 
-def _print(rows: "Sequence[Row]", as_json: bool, *, signed: bool) -> None:
+def _print(rows: "Sequence[Row]", changes: "Sequence[Row]", as_json: bool) -> None:
+    """Print measures and differences; in JSON, those are of sets `… difference` beside others."""
     from qmd_py.render import machine, tables
 
     if as_json:
-        emit(machine.rows_json(rows))
-    else:
-        show(tables.measures(rows, signed=signed))
+        named = [replace(row, set=f"{row.set} difference") for row in changes] if rows else changes
+        emit(machine.rows_json([*rows, *named]))
+        return
+    for table, signed in ((rows, False), (changes, True)):
+        if table:
+            show(tables.measures(table, signed=signed))

@@ -54,11 +54,18 @@ class Row:
 
 
 def evaluate(asked: QuestionSet, find: Callable[[str], Sequence[Hit]]) -> tuple[Judged, ...]:
-    """Ask every question of a set and measure what comes back."""
+    """Ask every question of a set in its own words and measure what comes back."""
+    return evaluate_each(asked, lambda question: find(question.query))
+
+
+def evaluate_each(
+    asked: QuestionSet, find: Callable[[Question], Sequence[Hit]]
+) -> tuple[Judged, ...]:
+    """The same where more than its words goes with a question."""
     found = []
     for question in asked.questions:
         start = time.perf_counter()
-        hits = find(question.query)
+        hits = find(question)
         found.append(judge(question, hits, time.perf_counter() - start))
     return tuple(found)
 
