@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from qmd_py import config, embedding
+from qmd_py.admission import Policy
 from qmd_py.cli.serving import _token
 from qmd_py.config import Settings
-from qmd_py.errors import Busy, NotFound
+from qmd_py.errors import Busy
 from qmd_py.models import Models
-from qmd_py.records import Answer, StoredNote
+from qmd_py.records import Answer
+from qmd_py.search.hybrid import hybrid
 from qmd_py.server import teaching, tongues, tools
 from qmd_py.server.desk import Desk
 from qmd_py.server.freshness import Refresher
@@ -78,7 +80,9 @@ def best(reply: Reply) -> str:
 
 
 class TestTools:
-    def test_fields_reach_their_own_searches(self, desk: Desk, ask: Ask) -> None:
+    def test_fields_reach_their_own_searches(
+        self, ask: Ask, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         fields: dict[str, object] = {
             "query": "x",
             "short_query": "bread",
@@ -90,15 +94,12 @@ class TestTools:
         }
         seen: list[Answer] = []
 
-        class Watching:
-            def answer(self, found: Answer) -> Answer:
-                seen.append(found)
-                return found
+        def watched(*args: Any) -> Answer:
+            seen.append(hybrid(*args))
+            return seen[0]
 
-            def note(self, note: StoredNote) -> None:
-                raise NotFound("closed")
-
-        answered(tools.call(replace(desk, gate=Watching()), "search", fields))
+        monkeypatch.setattr(tools, "hybrid", watched)
+        answered(ask("search", **fields))
         kinds = sorted((variant.kind, variant.text) for variant in seen[0].variants)
         assert kinds == [
             ("hyde", "It needs an hour."),
@@ -183,20 +184,17 @@ class TestTools:
     def test_the_gate_stands_before_every_tool(self, desk: Desk, ask: Ask) -> None:
         pid = answered(ask("search", query="hour rise"))["results"][0]["pid"]
 
-        class Shut:
-            def answer(self, found: Answer) -> Answer:
-                return replace(found, hits=())
-
-            def note(self, note: StoredNote) -> None:
-                raise NotFound(f"no note with pid {note.pid}")
-
-        shut = replace(desk, gate=Shut())
-        assert answered(tools.call(shut, "search", {"query": "bread"}))["results"] == []
+        shut = replace(desk, policy=Policy("1", frozenset(), unlabelled_is_open=False))
+        found = tools.call(shut, "search", {"query": "bread"})
+        answer = answered(found)
+        assert (answer["status"], answer["results"]) == ("stop", [])
+        assert answer["reasons"] == ["access-label-not-granted"]
         for tool in ("section", "toc", "get"):
             path = {"toc_path": ["Rising"]} if tool == "section" else {}
-            assert tools.call(shut, tool, {"pid": pid, **path}).texts == (
-                f"no note with pid {pid}",
-            )
+            reply = tools.call(shut, tool, {"pid": pid, **path})
+            assert reply.failed
+            assert reply.texts[0].startswith("access-label-not-granted: ")
+        assert answered(tools.call(shut, "status", {}))["policy"] == "1"
 
 
 HOSTILE = [

@@ -11,6 +11,7 @@ import typer
 from qmd_py.cli.app import IndexOption, Status, configured, notice
 from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import Device
+from qmd_py.cli.options import Policy as PolicyOption
 from qmd_py.config import Config
 from qmd_py.errors import ConfigError, UsageError
 from qmd_py.models import Embedder, Models
@@ -40,6 +41,7 @@ def mcp(
         ),
     ] = None,
     device: Device = "auto",
+    policy: PolicyOption = None,
     index: IndexOption = None,
 ) -> None:
     """Serve the search to agents as tools, over the Model Context Protocol.
@@ -54,7 +56,7 @@ def mcp(
         raise UsageError("--token-file is for --http: a pipe has only one client")
     token = _token(token_file)
     listener = _listening(port) if http else None
-    server = _server(_desk(configured(index), device))
+    server = _server(_desk(configured(index), device, policy))
     if listener:
         _over_http(server, listener, token)
     else:
@@ -102,8 +104,9 @@ def _server(desk: "Desk") -> "McpServer":
     return protocol.made(desk)
 
 
-def _desk(config: Config, device: str) -> "Desk":
+def _desk(config: Config, device: str, policy: Path | None) -> "Desk":
     """Everything that is fixed while the server runs."""
+    from qmd_py import policies
     from qmd_py.server import tongues
     from qmd_py.server.desk import Desk
     from qmd_py.server.freshness import Refresher
@@ -118,7 +121,9 @@ def _desk(config: Config, device: str) -> "Desk":
     with Reader.open(config.index) as store:
         spoken = tongues.detected(store)
     Loader(config, device=device)  # a wrong device is told now, not at the first call
-    return Desk(config, WarmModels(load), Refresher(config, embedder), spoken)
+    file = policy or config.policy
+    admitted = policies.load(file) if file else None
+    return Desk(config, WarmModels(load), Refresher(config, embedder), spoken, admitted)
 
 
 def _token(file: Path | None) -> str | None:

@@ -1,40 +1,18 @@
 """What a server is started with; nothing of it comes from a tool call."""
 
+import contextlib
 import datetime
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
+from qmd_py.admission import Policy
 from qmd_py.config import Config
-from qmd_py.records import Answer, StoredNote
+from qmd_py.gate import Gate
+from qmd_py.git import Repositories
+from qmd_py.provenance import Reading
 from qmd_py.server.freshness import Refresher
 from qmd_py.server.tongues import Tongue
 from qmd_py.server.warm import WarmModels
-
-
-class Gate(Protocol):
-    """What the reader of this server may see."""
-
-    def answer(self, found: Answer) -> Answer:
-        """An answer without what may not be seen."""
-
-    def note(self, note: StoredNote) -> None:
-        """Let a note pass that may be read.
-
-        Raises:
-            NotFound: it may not.
-        """
-
-
-class OpenGate:
-    """Everything may be seen."""
-
-    def answer(self, found: Answer) -> Answer:
-        """The answer as it is."""
-        return found
-
-    def note(self, note: StoredNote) -> None:
-        """Every note passes."""
 
 
 def _now() -> datetime.datetime:
@@ -49,5 +27,14 @@ class Desk:
     models: WarmModels
     fresh: Refresher
     tongues: Sequence[Tongue]
-    gate: Gate = field(default_factory=OpenGate)
+    policy: Policy | None = None
+    """What may be used as evidence, and by whom; None: everything is shown."""
     now: Callable[[], datetime.datetime] = _now
+
+    @contextlib.contextmanager
+    def admission(self) -> Iterator[tuple[Reading, Gate | None]]:
+        """For one call: how provenance is found out, and what stands between notes and reader."""
+        settings = self.config.settings
+        with Repositories() as repositories:
+            reading = Reading(settings.metadata, settings.max_bytes, repositories)
+            yield reading, Gate(self.policy, self.now(), reading) if self.policy else None

@@ -59,14 +59,16 @@ def search(desk: Desk, given: Given) -> Reply:
         models = stack.enter_context(
             desk.models.lent(expander=not own, reranker=given.flag("rerank", True))
         )
-        ask = Ask(limit=limit, scope=scope, handed=handed)
+        reading, gate = stack.enter_context(desk.admission())
+        ask = Ask(limit=limit, scope=scope, handed=handed, reading=reading, gate=gate)
         if models.expander or models.reranker:
             cache = stack.enter_context(contextlib.closing(Cache(desk.config.cache)))
             ask = replace(ask, cache=cache)
         store = stack.enter_context(Reader.open(desk.config.index))
         stack.enter_context(store.snapshot())
         check_collections(store, scope.collections)
-        found = desk.gate.answer(hybrid(store, text, ask, models, desk.now()))
+        now = gate.retrieved_at if gate else desk.now()
+        found = hybrid(store, text, ask, models, now)
     counted = sizes.counted(found, desk.config.settings.max_bytes)
     return Reply((machine.answer_json(counted), *handed.warnings))
 
@@ -86,9 +88,9 @@ def section(desk: Desk, given: Given) -> Reply:
 
 def toc(desk: Desk, given: Given) -> Reply:
     """All headings of a note, from the file as it is now."""
-    with Reader.open(desk.config.index) as store:
-        note = sections.find_note(store, str(given.number("pid", 0)))
-    desk.gate.note(note)
+    with desk.admission() as (_, gate), Reader.open(desk.config.index) as store:
+        reference = str(given.number("pid", 0))
+        note = sections.find_note(store, reference, gate.admitted if gate else list)
     document = sections.live(note, desk.config.settings.max_bytes)
     return Reply((machine.toc_json(note, [spot.section for spot in document.spots]),))
 
@@ -110,6 +112,8 @@ def status(desk: Desk, given: Given) -> Reply:
         "models_loaded": desk.models.loaded,
         "refresh_problem": desk.fresh.problem,
     }
+    if desk.policy:  # problems name notes that this reader may not know of
+        shown |= {"problems": (), "refresh_problem": None, "policy": desk.policy.version}
     return Reply((json.dumps(shown, ensure_ascii=False) + "\n",))
 
 
@@ -140,10 +144,10 @@ def _asked(given: Given) -> tuple[str, Handed]:
 
 
 def _read(desk: Desk, given: Given, path: tuple[str, ...]) -> SectionText:
-    with Reader.open(desk.config.index) as store:
-        reference = str(given.number("pid", 0))
-        desk.gate.note(sections.find_note(store, reference))
-        return sections.section(store, reference, path, desk.config.settings.max_bytes)
+    with desk.admission() as (_, gate), Reader.open(desk.config.index) as store:
+        admitted = gate.admitted if gate else list
+        most = desk.config.settings.max_bytes
+        return sections.section(store, str(given.number("pid", 0)), path, most, admitted)
 
 
 def _citation(found: SectionText) -> str:
