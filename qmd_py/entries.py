@@ -1,11 +1,157 @@
-"""A note's text → what the index keeps of it: the note, its chunks, their terms and passages."""
+"""A note's file → what the index keeps of it: the note, its chunks, their terms and passages."""
 
+import contextlib
+import functools
+import itertools
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from pathlib import Path
 
 from qmd_py import chunking, files, markdown, passages
+from qmd_py.config import Settings
+from qmd_py.errors import FileUnreadable, IndexUnusable
 from qmd_py.records import Chunk, Note
 from qmd_py.store.writer import Terms
-from qmd_py.terms import Analyzer
+from qmd_py.terms import Analyzer, Indexed
+
+_BATCH = 16  # files at a time for one process: enough that handing them over costs nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that is to be read."""
+
+    file: Path
+    path: str
+    """Relative to its collection, in NFC."""
+    known: str | None = None
+    """The digest at which the index has all there is to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What the index keeps of a note."""
+
+    note: Note
+    terms: Terms
+    chunk_terms: tuple[Terms, ...]
+    keys: tuple[bytes, ...]
+    """One a chunk; equal passages have equal ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What came of reading a file."""
+
+    digest: str
+    made: Made | None
+    """None where the index has it already."""
+
+
+Result = Entry | FileUnreadable
+
+
+def results(
+    sources: Sequence[Source], settings: Settings, processes: int
+) -> Generator[Result, None, None]:
+    """Read files, and make of them what the index keeps; in order, a few ahead of the caller.
+
+    Args:
+        sources: the files.
+        settings: how to cut notes into chunks and terms.
+        processes: that work at the same time; 0 for this one alone.
+
+    Raises:
+        IndexUnusable: one of the processes was killed.
+    """
+    if not processes:
+        for source in sources:
+            yield _result(source, settings)
+        return
+    waiting: deque[Future[list[Result]]] = deque()
+    with _pool(processes) as submit:
+        for at in range(0, len(sources), _BATCH):
+            waiting.append(submit(sources[at : at + _BATCH], settings))
+            if len(waiting) > 2 * processes:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+
+
+class _Submit:
+    """Hands files to a pool of processes."""
+
+    def __init__(self, processes: int) -> None:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        # spawned, not forked: threads of ours may hold locks, and then a fork would wait for ever
+        self.pool = ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent)
+
+    def __call__(self, sources: Sequence[Source], settings: Settings) -> Future[list[Result]]:
+        import signal
+
+        # a process inherits what is blocked: Ctrl-C is for this one to answer
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self.pool.submit(_results, sources, settings)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _pool(processes: int) -> Iterator[_Submit]:
+    submit = _Submit(processes)
+    try:
+        yield submit
+    except BrokenProcessPool as error:
+        raise IndexUnusable(
+            "a process that reads notes was killed: free some memory and run 'qmd index' again"
+        ) from error
+    finally:
+        submit.pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one it works for is gone, however it went."""
+    import os
+    from multiprocessing import parent_process
+    from threading import Thread
+
+    parent = parent_process()
+    if parent:
+
+        def watch() -> None:
+            parent.join()
+            os._exit(1)
+
+        Thread(target=watch, daemon=True).start()
+
+
+def _results(sources: Sequence[Source], settings: Settings) -> list[Result]:
+    return [_result(source, settings) for source in sources]
+
+
+def _result(source: Source, settings: Settings) -> Result:
+    try:
+        text = files.read(source.file, settings.max_bytes)
+    except FileUnreadable as error:
+        return error
+    if text.digest == source.known:
+        return Entry(text.digest, None)
+    note = note_of(source.path, text, settings.chunk_chars)
+    terms, chunk_terms = _note_terms(note, _analyzer(settings.languages))
+    keys = tuple(map(passages.key, note_passages(note)))
+    return Entry(text.digest, Made(note, terms, chunk_terms, keys))
+
+
+@functools.cache
+def _analyzer(languages: tuple[str, ...]) -> Analyzer:
+    """One for all notes, for what it remembers of words."""
+    return Analyzer(languages)
 
 
 def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
@@ -25,20 +171,6 @@ def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
     )
 
 
-def note_terms(note: Note, analyzer: Analyzer) -> Terms:
-    """The terms of a whole note."""
-    headings = "\n".join(section.title for section in note.toc)
-    body = "\n".join([note.description, *(chunk.text for chunk in note.chunks)])
-    return _terms(note, headings, body, analyzer)
-
-
-def chunk_terms(note: Note, chunk: Chunk, analyzer: Analyzer) -> Terms:
-    """The terms of a chunk: its own, and those of the headings and the title above it."""
-    opening = chunk is note.chunks[0]
-    body = f"{note.description}\n{chunk.text}" if opening else chunk.text
-    return _terms(note, "\n".join(_path(note, chunk)), body, analyzer)
-
-
 def note_passages(note: Note) -> list[str]:
     """What a model reads of each chunk, in order."""
     return [
@@ -47,16 +179,35 @@ def note_passages(note: Note) -> list[str]:
     ]
 
 
+def _note_terms(note: Note, analyzer: Analyzer) -> tuple[Terms, tuple[Terms, ...]]:
+    """The terms of a whole note, and of each chunk: its own, its headings' and the title's.
+
+    A note holds its chunks, so each text is read once for both.
+    """
+    title = analyzer.indexed(note.title)
+    aliases = analyzer.indexed("\n".join([*note.aliases, *note.tags]))
+    above = analyzer.indexed(note.description)
+    bodies = [analyzer.indexed(chunk.text) for chunk in note.chunks]
+    headings = analyzer.indexed("\n".join(section.title for section in note.toc))
+    # the description stands above the first chunk
+    chunk_bodies = [[above, bodies[0]], *([body] for body in bodies[1:])]
+    return _terms(title, aliases, headings, [above, *bodies]), tuple(
+        _terms(title, aliases, analyzer.indexed("\n".join(_path(note, chunk))), body)
+        for chunk, body in zip(note.chunks, chunk_bodies, strict=True)
+    )
+
+
 def _path(note: Note, chunk: Chunk) -> tuple[str, ...]:
     return note.toc[chunk.section].path if chunk.section is not None else ()
 
 
-def _terms(note: Note, headings: str, body: str, analyzer: Analyzer) -> Terms:
-    aliases = "\n".join([*note.aliases, *note.tags])
+def _terms(title: Indexed, aliases: Indexed, headings: Indexed, bodies: Sequence[Indexed]) -> Terms:
+    every = (title, aliases, headings, *bodies)
+    side = itertools.chain(*(text.compounds for text in every), *(text.shortened for text in every))
     return Terms(
-        title=" ".join(analyzer.words(note.title)),
-        aliases=" ".join(analyzer.words(aliases)),
-        headings=" ".join(analyzer.words(headings)),
-        body=" ".join(analyzer.words(body)),
-        side=" ".join(analyzer.side("\n".join([note.title, aliases, headings, body]))),
+        title=title.words,
+        aliases=aliases.words,
+        headings=headings.words,
+        body=" ".join(body.words for body in bodies if body.words),
+        side=" ".join(dict.fromkeys(side)),
     )

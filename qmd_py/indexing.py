@@ -1,5 +1,6 @@
 """Folders of notes → the index."""
 
+import contextlib
 import datetime
 import os
 import unicodedata
@@ -7,18 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qmd_py import chunking, entries, files, passages, terms
+from qmd_py import chunking, config, entries, files, passages, terms
 from qmd_py.config import Settings
+from qmd_py.entries import Made, Result, Source
 from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.files import Found, Walk
 from qmd_py.records import Collection, FileState, IndexReport
 from qmd_py.store.writer import KnownFile, Writer
-from qmd_py.terms import Analyzer
 
 Progress = Callable[[int, int], None]
 """Called with the number of notes done and of all that have to be read."""
 
 _BATCH = 200  # notes a transaction: about a second of work to lose, few enough commits to be fast
+_MANY = 300  # notes to read for which it pays to start processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +152,15 @@ def _carry_out(
     store: Writer, collection: Collection, plan: _Plan, settings: Settings, progress: Progress
 ) -> IndexReport:
     report = IndexReport(collection.name)
-    work = _Work(store, collection, settings, plan.gone)
-    for at, batch in _batches(plan.read):
-        with store.batch():
-            for found, known in batch:
-                report = _counted(report, *work.do(found, known))
-        progress(at + len(batch), len(plan.read))
+    work = _Work(store, collection, plan.gone, fingerprint(settings))
+    sources = [work.source(found, known) for found, known in plan.read]
+    processes = config.threads() if len(sources) >= _MANY else 0
+    with contextlib.closing(entries.results(sources, settings, processes)) as results:
+        for at, batch in _batches(plan.read):
+            with store.batch():
+                for (found, known), result in zip(batch, results, strict=False):
+                    report = _counted(report, *work.do(found, known, result))
+            progress(at + len(batch), len(plan.read))
     gone = [known for known in plan.gone if known.pid not in work.moved]
     with store.batch():
         for known in gone:
@@ -167,42 +172,42 @@ class _Work:
     """Indexing of single files; knows which notes have lost their file and may have moved."""
 
     def __init__(
-        self,
-        store: Writer,
-        collection: Collection,
-        settings: Settings,
-        lost: Iterable[KnownFile],
+        self, store: Writer, collection: Collection, lost: Iterable[KnownFile], made_by: str
     ) -> None:
         self._store = store
         self._collection = collection
-        self._settings = settings
         self._lost: dict[str, list[KnownFile]] = {}
         for known in lost:
             self._lost.setdefault(known.state.digest, []).append(known)
-        self._analyzer = Analyzer(settings.languages)
-        self._made_by = fingerprint(settings)
+        self._made_by = made_by
         self.moved: set[int] = set()
 
-    def do(self, found: Found, known: KnownFile | None) -> tuple[str, str | None]:
-        """Index one file; gives what happened to it and the problem with it, if any."""
+    def source(self, found: Found, known: KnownFile | None) -> Source:
+        """What there is to read of a file."""
         file = Path(self._collection.root, found.file)
-        try:
-            text = files.read(file, self._settings.max_bytes)
-        except FileUnreadable as error:
-            return "unread", str(error)
-        state = FileState(found.mtime_ns, found.size, text.digest)
         path = unicodedata.normalize("NFC", found.file)
-        if known and self._same(known, state):
-            self._store.touch_note(known.pid, state)
+        same = known is not None and known.made_by == self._made_by
+        return Source(file, path, known.state.digest if known and same else None)
+
+    def do(self, found: Found, known: KnownFile | None, result: Result) -> tuple[str, str | None]:
+        """Index one file; gives what happened to it and the problem with it, if any."""
+        if isinstance(result, FileUnreadable):
+            return "unread", str(result)
+        state = FileState(found.mtime_ns, found.size, result.digest)
+        if result.made is None:
+            if known:
+                self._store.touch_note(known.pid, state)
             return "unchanged", None
+        note = result.made.note
         lost = None if known else self._lost_as(found, state.digest)
         if lost:
-            self._store.move_note(lost.pid, found.file, path, state)
+            self._store.move_note(lost.pid, found.file, note.path, state)
             self.moved.add(lost.pid)
         pid = lost.pid if lost else self._store.pid_for(self._collection, found.file)
-        problem = self._put(pid, path, text, state)
+        self._put(pid, result.made, state)
         what = "moved" if lost else "changed" if known else "new"
-        return what, f"{file}: {problem}" if problem else None
+        problem = f"{Path(self._collection.root, found.file)}: {note.problem}"
+        return what, problem if note.problem else None
 
     def _lost_as(self, found: Found, digest: str) -> KnownFile | None:
         """The lost file with these bytes, taken once; of equal ones that of the same name."""
@@ -213,23 +218,18 @@ class _Work:
             equal.remove(lost)
         return lost
 
-    def _same(self, known: KnownFile, state: FileState) -> bool:
-        return known.state.digest == state.digest and known.made_by == self._made_by
-
-    def _put(self, pid: int, path: str, text: files.Text, state: FileState) -> str | None:
-        note = entries.note_of(path, text, self._settings.chunk_chars)
+    def _put(self, pid: int, made: Made, state: FileState) -> None:
         self._store.put_note(
             pid,
             self._collection,
-            note,
+            made.note,
             state,
-            terms=entries.note_terms(note, self._analyzer),
-            chunk_terms=[entries.chunk_terms(note, chunk, self._analyzer) for chunk in note.chunks],
-            keys=[passages.key(passage) for passage in entries.note_passages(note)],
+            terms=made.terms,
+            chunk_terms=made.chunk_terms,
+            keys=made.keys,
             indexed_at=_now(),
             made_by=self._made_by,
         )
-        return note.problem
 
 
 def _walk(collection: Collection, settings: Settings, walk: Walk) -> Iterator[Found]:

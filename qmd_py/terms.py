@@ -8,10 +8,11 @@ Two kinds of term come out of a text:
   (`getUserName` gives `get user name`, `v2026` gives `2026`).
 """
 
+import functools
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import Stemmer
@@ -40,10 +41,12 @@ _UNSPACED = (
 )
 _UPPER = "A-ZА-ЯЁ"
 _LOWER = rf"(?:[^\W\d_{_UPPER}{_UNSPACED}]|(?![{_UNSPACED}])[{_MARK}])"
-_HUMP = re.compile(rf"[{_UPPER}]?{_LOWER}+|[{_UPPER}]+(?!{_LOWER})|\d+")
-_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
+_FIRST_UNSPACED = "\u0e00"
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
 _LONGEST_IDENTIFIER = 64  # longer ones are addresses and hashes: nobody types them in full
+
+_MOST_RUNS = 100_000
+"""Runs of letters whose terms are kept: some 30 MB; the words of most vaults."""
 
 _ALGORITHMS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
@@ -71,6 +74,19 @@ _SCRIPT_OF_LANGUAGE = {
 }  # fmt: skip
 
 
+# Compiling these two takes longer than a search by words, and few texts need them.
+
+
+@functools.cache
+def _hump() -> re.Pattern[str]:
+    return re.compile(rf"[{_UPPER}]?{_LOWER}+|[{_UPPER}]+(?!{_LOWER})|\d+")
+
+
+@functools.cache
+def _unspaced_run() -> re.Pattern[str]:
+    return re.compile(rf"[{_UNSPACED}]+")
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A word of a text and the index terms it stands under."""
@@ -78,6 +94,19 @@ class Span:
     start: int
     end: int
     terms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """Everything a text is found under."""
+
+    words: str
+    """The terms in order, one or more a word, with spaces between them; no compounds."""
+    compounds: tuple[str, ...]
+    """The compounds as wholes, and the parts hidden inside words."""
+    shortened: tuple[str, ...]
+    """The words that their stem shortened, for prefixes: `synchroni*` is no beginning of the stem
+    `synchron`."""
 
 
 def fold(word: str) -> str:
@@ -119,35 +148,31 @@ class Analyzer:
                 self._chosen.setdefault(_SCRIPT_OF_LANGUAGE.get(code, "latin"), code)
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._terms: dict[str, str] = {}
+        self._runs: dict[str, Indexed] = {}
 
     def words(self, text: str) -> list[str]:
         """The terms of the text in order, one or more a word; no compounds."""
         found: list[str] = []
-        for run in _RUN.finditer(_normal(text)):
-            for _, part in _parts(run[0]):
+        for run in _RUN.findall(_normal(text)):
+            for _, part in _parts(run):
                 found += self._part_terms(part)
         return found
 
     def compounds(self, text: str) -> list[str]:
         """The compounds of the text as wholes, and the parts hidden inside its words."""
-        found: list[str] = []
-        for run in _RUN.finditer(_normal(text)):
-            found += self._compounds(run[0])
-        return found
+        return list(self.indexed(text).compounds)
 
-    def side(self, text: str) -> list[str]:
-        """What the side column holds, each once: compounds, and words that their stem shortened.
-
-        The words are there for prefixes: `synchroni*` is no beginning of the stem `synchron`.
-        """
-        normal = _normal(text)
-        found = dict.fromkeys(self.compounds(normal))
-        for run in _RUN.finditer(normal):
-            for _, part in _parts(run[0]):
-                term = self._term(part)
-                if len(term) < len(part) and not _UNSPACED_RUN.search(part):
-                    found[fold(part)] = None
-        return list(found)
+    def indexed(self, text: str) -> Indexed:
+        """All terms of a text, in one pass; what a run of letters gives is looked up from then on."""
+        if len(self._runs) > _MOST_RUNS:
+            self._runs.clear()
+        runs = _RUN.findall(_normal(text))
+        found = {run: self._runs.get(run) or self._indexed(run) for run in dict.fromkeys(runs)}
+        return Indexed(
+            " ".join([found[run].words for run in runs]),
+            tuple(term for one in found.values() for term in one.compounds),
+            tuple(term for one in found.values() for term in one.shortened),
+        )
 
     def opening(self, typed: str) -> tuple[str, str]:
         """The beginning of a term that a typed word with an open end is, after what precedes it.
@@ -164,18 +189,38 @@ class Analyzer:
             for start, part in _parts(run[0]):
                 yield from self._part_spans(part, run.start() + start)
 
+    def found_in(self, text: str, wanted: Set[str]) -> frozenset[str]:
+        """Those of the wanted terms under which some word of the text stands."""
+        found: set[str] = set()
+        for run in set(_RUN.findall(text)):
+            for _, part in _parts(run):
+                found.update(self._part_terms(part))
+        return frozenset(found & wanted)
+
     def is_stop_word(self, word: str) -> bool:
         """Whether the word, as typed, is a function word of one of the languages."""
         return fold(word).translate(_APOSTROPHES) in self._stop_words
 
+    def _indexed(self, run: str) -> Indexed:
+        words: list[str] = []
+        shortened: list[str] = []
+        for _, part in _parts(run):
+            words += self._part_terms(part)
+            if not _has_unspaced(part) and len(words[-1]) < len(part):
+                shortened.append(fold(part))
+        found = Indexed(" ".join(words), tuple(self._compounds(run)), tuple(shortened))
+        if len(run) <= _LONGEST_IDENTIFIER:
+            self._runs[run] = found
+        return found
+
     def _part_terms(self, part: str) -> list[str]:
-        if part.isascii() or not _UNSPACED_RUN.search(part):
+        if not _has_unspaced(part):
             return [self._term(part)]
         return [term for span in self._part_spans(part, 0) for term in span.terms]
 
     def _part_spans(self, part: str, offset: int) -> Iterator[Span]:
         at = 0
-        for run in _UNSPACED_RUN.finditer(part):
+        for run in _unspaced_run().finditer(part) if _has_unspaced(part) else ():
             if run.start() > at:
                 yield self._span(part[at : run.start()], offset + at)
             for first, term in _bigrams(run[0]):
@@ -196,7 +241,7 @@ class Analyzer:
             if stripped := re.sub(r"^[^\W\d_]+(?=\d)", "", run):
                 found += [fold(stripped)] if stripped != run else []
         for part in parts:
-            humps = _HUMP.findall(part) if not part.islower() or not part.isalpha() else []
+            humps = _hump().findall(part) if _may_have_humps(part) else []
             if len(humps) > 1:
                 found += [self._term(hump) for hump in humps if len(hump) > 1]
             if "'" in part or "’" in part:
@@ -236,7 +281,22 @@ def analyzer_for(languages: Sequence[str]) -> Analyzer:
 
 def is_unspaced(term: str) -> bool:
     """Whether the term is in a script written without spaces, so that it is a bigram or less."""
-    return _UNSPACED_RUN.fullmatch(term) is not None
+    return bool(term) and min(term) >= _FIRST_UNSPACED and bool(_unspaced_run().fullmatch(term))
+
+
+def _has_unspaced(part: str) -> bool:
+    if part.isascii() or max(part.replace("’", "'")) < _FIRST_UNSPACED:
+        return False
+    return _unspaced_run().search(part) is not None
+
+
+def _may_have_humps(part: str) -> bool:
+    """Whether a word is more than small letters, or a capital before them."""
+    if not part.isalpha():
+        return True
+    if max(part) < _FIRST_UNSPACED:
+        return len(part) > 1 and not part[1:].islower()
+    return not part.islower()
 
 
 def _normal(text: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from qmd_py import indexing
 from qmd_py.config import Settings
-from qmd_py.errors import UsageError
+from qmd_py.errors import IndexUnusable, UsageError
 from qmd_py.query import parse
 from qmd_py.records import IndexReport, Scope
 from qmd_py.store.reader import Reader
@@ -457,6 +457,7 @@ def child(code: str, *args: object) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -533,3 +534,82 @@ def test_a_killed_run_leaves_a_good_index_that_the_next_one_completes(
     with Writer.open(file) as store:
         assert run(store, folder) == f"{250 - kept} new {kept} unchanged"
         assert run(store, folder) == "250 unchanged"
+
+
+class TestSeveralProcesses:
+    """Many notes are read by several processes at once."""
+
+    @pytest.fixture(autouse=True)
+    def few_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(indexing, "_MANY", 2)
+        monkeypatch.setattr("qmd_py.config.threads", lambda: 2)
+
+    def test_make_the_same_index_as_one(
+        self, store: Writer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(folder, {f"{at:02}.md": f"# Note {at}\n\nabout apples {at}" for at in range(70)})
+        put(folder, {"binary.md": b"\0\xff", "wrong.md": b"about \xff apples"})
+        report = index(store, folder)
+        assert counts(report) == "71 new"
+        assert report.problems == (
+            f"{folder}/binary.md is a binary file, not a note",
+            f"{folder}/wrong.md: not valid UTF-8 at byte 6",
+        )
+        monkeypatch.setattr(indexing, "_MANY", 1000)
+        with Writer.open(tmp_path / "alone.sqlite") as alone:
+            index(alone, folder)
+            for table in ("chunk_terms", "note_terms", "chunks", "sections", "pids"):
+                sql = f"SELECT * FROM {table} ORDER BY 1, 2"
+                assert store.rows(sql) == alone.rows(sql)
+
+    def test_pass_over_what_is_known_and_follow_what_moved(
+        self, store: Writer, folder: Path
+    ) -> None:
+        put(folder, {"a.md": "about apples", "b.md": "about bread", "c.md": "about cheese"})
+        assert run(store, folder) == "3 new"
+        os.utime(folder / "a.md", (1, 1))
+        (folder / "b.md").rename(folder / "d.md")
+        put(folder, {"c.md": "about cherries"})
+        assert run(store, folder) == "1 changed 1 moved 1 unchanged"
+
+    def test_one_that_is_killed_is_told(
+        self, store: Writer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("qmd_py.entries._end_with_parent", die)
+        put(folder, {"a.md": "about apples", "b.md": "about bread"})
+        with pytest.raises(IndexUnusable, match="was killed: free some memory"):
+            run(store, folder)
+        monkeypatch.undo()
+        assert run(store, folder) == "2 new"
+
+    @pytest.mark.parametrize(
+        ("moment", "status"),
+        [
+            pytest.param("os.kill(os.getpid(), 9)", -9, id="killed"),
+            pytest.param("os.killpg(0, 2)", 130, id="by Ctrl-C, which reaches all of them"),
+        ],
+    )
+    def test_end_with_the_one_they_work_for(
+        self, folder: Path, tmp_path: Path, moment: str, status: int
+    ) -> None:
+        """They hold the error stream open, so its end says that all are gone."""
+        put(folder, {f"{at:02}.md": f"about apples {at}" for at in range(200)})
+        code = f"""
+            import os, sys
+            from qmd_py import config, indexing
+            from qmd_py.cli import main
+            if __name__ == "__main__":
+                indexing._MANY, config.threads = 2, lambda: 2
+                indexing._Work._put = lambda *_: {moment}
+                sys.argv = ["qmd", "index", "--no-embed", sys.argv[2], "--index", sys.argv[1]]
+                main()
+        """
+        with child(code, tmp_path / "index.sqlite", folder) as process:
+            _, said = process.communicate(timeout=60)
+        assert process.returncode == status
+        assert "Traceback" not in said
+        assert not said or status == -9  # of what it could not put in order itself
+
+
+def die() -> None:
+    os._exit(9)

@@ -103,8 +103,20 @@ def test_compounds(text: str, compounds: set[str]):
     assert set(ANALYZER.compounds(text)) == compounds
 
 
-def test_the_side_column_holds_compounds_and_unstemmed_words_each_once():
-    assert ANALYZER.side("sp_new1 synchronizing sp_new1 cat") == ["sp_new1", "new", "synchronizing"]
+def test_a_text_is_indexed_under_compounds_and_unstemmed_words_each_once():
+    found = ANALYZER.indexed("sp_new1 synchronizing sp_new1 cat")
+    assert found.words == "sp new1 synchron sp new1 cat"
+    assert found.compounds == ("sp_new1", "new")
+    assert found.shortened == ("synchronizing",)
+
+
+def test_what_is_remembered_of_words_changes_nothing(monkeypatch: pytest.MonkeyPatch):
+    texts = ["sp_new1 searches", "中文 searches getUserName", "searches", "don’t"]
+    fresh = [Analyzer(("en", "ru")).indexed(text) for text in texts]
+    used = Analyzer(("en", "ru"))
+    assert [used.indexed(text) for text in texts * 2] == fresh * 2
+    monkeypatch.setattr("qmd_py.terms._MOST_RUNS", 1)
+    assert [used.indexed(text) for text in texts * 2] == fresh * 2
 
 
 @pytest.mark.parametrize(
@@ -196,13 +208,15 @@ def test_stop_words_are_written_as_folding_leaves_them():
     ],
 )
 def test_hostile_text_is_read(text: str):
-    assert ANALYZER.words(text) or ANALYZER.side(text)
+    assert ANALYZER.words(text) or ANALYZER.compounds(text)
 
 
 @BOUNDED
 @given(st.text())
 def test_any_text_gives_terms_that_are_whole_and_folded(text: str):
-    for term in [*ANALYZER.words(text), *ANALYZER.side(text)]:
+    found = ANALYZER.indexed(text)
+    assert found.words.split(" ") == (ANALYZER.words(text) or [""])
+    for term in [*ANALYZER.words(text), *found.compounds, *found.shortened]:
         assert term.split() == [term]
         assert fold(term) == term
 

@@ -46,6 +46,8 @@ def open_for_writing(file: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA journal_size_limit = 67108864")
+        # a page that is written over and over goes into the file once
+        connection.execute("PRAGMA wal_autocheckpoint = 8192")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:
         connection.close()

@@ -207,9 +207,9 @@ class Writer(Reader):
 
     def delete_note(self, pid: int) -> None:
         """Take a note out of the index; its pid stays its own."""
-        self._connection.execute(
-            "DELETE FROM chunk_terms WHERE rowid IN (SELECT id FROM chunks WHERE pid = ?)", (pid,)
-        )
+        chunks = self.rows("SELECT id FROM chunks WHERE pid = ?", [pid])
+        # row by row: a statement that may delete several makes FTS5 write all it holds back
+        self._connection.executemany("DELETE FROM chunk_terms WHERE rowid = ?", chunks)
         self._connection.execute("DELETE FROM note_terms WHERE rowid = ?", (pid,))
         self._connection.execute("DELETE FROM chunks WHERE pid = ?", (pid,))
         self._connection.execute("DELETE FROM notes WHERE pid = ?", (pid,))
