@@ -118,7 +118,7 @@ def _masked_comments(text: str) -> str:
 def _held(line: str, wanted: Set[str], analyzer: Analyzer) -> frozenset[str]:
     if not wanted or not line:
         return frozenset()
-    return frozenset(term for term in analyzer.words(line) if term in wanted)
+    return analyzer.found_in(line, wanted)
 
 
 def _best_start(clean: list[str], held: list[frozenset[str]], length: int) -> int:
