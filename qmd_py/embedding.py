@@ -62,13 +62,20 @@ def embed(
                 break
             lap = _embed_batch(store, embedder, space, batch, lap)
             progress(lap.report.embedded + lap.report.failed, all_)
+        with store.batch():
+            embeddings.note_whole(store, space)
         # counted anew: notes may have come and gone meanwhile
         return replace(lap.report, pending=embeddings.count_pending(store, space))
 
 
 def waiting(store: Reader, embedder: Embedder) -> int:
     """How many passages have no vector of this embedder yet."""
-    return embeddings.count_pending(store, embeddings.space_of(store, fingerprint(store, embedder)))
+    space = embeddings.space_of(store, fingerprint(store, embedder))
+    return (
+        embeddings.count_waiting(store, space)
+        if space
+        else embeddings.count_pending(store, space)
+    )
 
 
 def start_anew(store: Writer, embedder: Embedder) -> None:

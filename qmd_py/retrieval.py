@@ -183,7 +183,7 @@ def space_for(store: Reader, embedder: Embedder) -> tuple[Space | None, str | No
     """The vectors to search in, if any, and what the reader should know of them."""
     space = embeddings.space_of(store, fingerprint(store, embedder))
     if space and space.rows:
-        waiting = embeddings.count_pending(store, space)
+        waiting = embeddings.count_waiting(store, space)
         count = "1 passage waits" if waiting == 1 else f"{waiting} passages wait"
         return space, f"dense: {count} for 'qmd embed'" if waiting else None
     if embeddings.spaces(store) and not space:

@@ -457,3 +457,23 @@ def test_without_the_embedder_words_are_indexed_and_it_is_told(
         shown = qmd(*command.split())
         assert (shown.exit_code, shown.stdout) == (2, "")
         assert "embedder on this machine" in shown.stderr
+
+
+def test_what_waits_is_known_without_counting_only_while_nothing_was_put(
+    store: Writer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, folder, NOTES)
+    embedding.embed(store, FakeEmbedder())
+    with monkeypatch.context() as patch:
+        patch.setattr(embeddings, "count_pending", lambda *_: pytest.fail("counted"))
+        assert embedding.waiting(store, FakeEmbedder()) == 0
+    put(store, folder, {"0.md": "# Note 0\n\nSomething else.\n"})
+    assert embedding.waiting(store, FakeEmbedder()) == 1
+    embedding.embed(store, FakeEmbedder())
+    assert embedding.waiting(store, FakeEmbedder()) == 0
+    space = embeddings.space_of(store, fingerprint(store, FakeEmbedder()))
+    assert space is not None
+    with store.batch():
+        store.execute("UPDATE vectors SET row = NULL WHERE row = 3")
+        embeddings.drop_failed(store, space)
+    assert embedding.waiting(store, FakeEmbedder()) == 1

@@ -70,12 +70,28 @@ def drop_space(store: "Writer", space: Space) -> None:
     """Forget a space; its file is the caller's to delete, once this is committed."""
     store.execute("DELETE FROM vectors WHERE space = ?", (space.id,))
     store.execute("DELETE FROM spaces WHERE id = ?", (space.id,))
+    store.execute("DELETE FROM meta WHERE key = ?", (_whole(space),))
 
 
 def count_pending(store: Reader, space: Space | None) -> int:
     """How many passages have no vector in a space (all of them when there is none)."""
     rows = store.rows(f"SELECT count(DISTINCT c.key) {_PENDING}", [space.id if space else -1])
     return int(rows[0][0])
+
+
+def count_waiting(store: Reader, space: Space) -> int:
+    """The same, without counting where no note was put since nothing was pending."""
+    return 0 if store.meta(_whole(space)) == store.made else count_pending(store, space)
+
+
+def note_whole(store: "Writer", space: Space) -> None:
+    """Remember, where nothing is pending, that it is so for the notes as they are."""
+    if not count_pending(store, space):
+        store.set_meta(_whole(space), store.made)
+
+
+def _whole(space: Space) -> str:
+    return f"whole space {space.id}"
 
 
 def count_failed(store: Reader, space: Space) -> int:
@@ -127,6 +143,7 @@ def add_vectors(store: "Writer", space: Space, rows: Sequence[tuple[bytes, int |
 def drop_failed(store: "Writer", space: Space) -> None:
     """Forget which passages failed, so that they are tried again."""
     store.execute("DELETE FROM vectors WHERE space = ? AND row IS NULL", (space.id,))
+    store.execute("DELETE FROM meta WHERE key = ?", (_whole(space),))
 
 
 def candidates(store: Reader, space: Space, scores: Iterable[tuple[int, float]]) -> list[Candidate]:

@@ -29,6 +29,19 @@ Weights = tuple[float, float, float, float, float]
 _NOTE = """SELECT n.pid, k.name, k.root, n.path, p.file, n.title, n.aliases, n.metadata,
     n.mtime_ns, n.size, n.digest, n.indexed_at
     FROM notes n JOIN pids p USING (pid) JOIN collections k ON k.id = n.collection """
+_CHUNKS = """WITH best AS MATERIALIZED (
+        SELECT rowid AS id, -bm25(chunk_terms, ?, ?, ?, ?, ?) AS score FROM chunk_terms
+        WHERE chunk_terms MATCH ? ORDER BY score DESC LIMIT ?)
+    SELECT c.id, c.pid, best.score FROM best JOIN chunks c USING (id)
+    JOIN notes n USING (pid) JOIN collections k ON k.id = n.collection
+    ORDER BY score DESC, k.name, n.path, c.first_line, c.id"""
+_NOTES = """WITH best AS MATERIALIZED (
+        SELECT rowid AS pid, -bm25(note_terms, ?, ?, ?, ?, ?) AS score FROM note_terms
+        WHERE note_terms MATCH ? ORDER BY score DESC LIMIT ?)
+    SELECT n.pid, n.pid, best.score FROM best JOIN notes n USING (pid)
+    JOIN collections k ON k.id = n.collection
+    ORDER BY score DESC, k.name, n.path"""
+_TIES = 200
 _BATCH = 500  # parameters in one statement; SQLite's least limit is 999
 
 
@@ -69,12 +82,18 @@ class Reader:
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages its terms were made for."""
-        return tuple(json.loads(self._meta("languages") or "[]"))
+        return tuple(json.loads(self.meta("languages") or "[]"))
 
     @property
     def chunk_chars(self) -> int:
         """The longest chunk with its breadcrumb, in characters."""
-        return int(self._meta("chunk_chars") or 0)
+        return int(self.meta("chunk_chars") or 0)
+
+    @property
+    def made(self) -> str:
+        """Changes whenever notes were put into the index."""
+        rows = self.rows("SELECT coalesce(max(id), 0) FROM chunks")
+        return f"{self.meta('notes put') or 0} {rows[0][0]}"
 
     def collections(self) -> list[Collection]:
         """All collections by name, with their numbers of notes."""
@@ -92,6 +111,8 @@ class Reader:
         self, query: Query, scope: Scope, depth: int, weights: Weights
     ) -> list[Candidate]:
         """The best chunks by BM25, best first; equal ones by collection, path and line."""
+        if matching.is_everything(query, scope):
+            return self._best(_CHUNKS, query, depth, weights)
         where, values = matching.conditions(query, scope)
         rows = self.rows(
             f"""SELECT c.id, c.pid, -bm25(chunk_terms, ?, ?, ?, ?, ?) AS score
@@ -117,6 +138,8 @@ class Reader:
 
     def note_run(self, query: Query, scope: Scope, depth: int, weights: Weights) -> list[Candidate]:
         """The best notes by BM25 over their whole text; equal ones by collection and path."""
+        if matching.is_everything(query, scope):
+            return self._best(_NOTES, query, depth, weights)
         where, values = matching.conditions(query, scope)
         rows = self.rows(
             f"""SELECT n.pid, n.pid, -bm25(note_terms, ?, ?, ?, ?, ?) AS score
@@ -127,6 +150,18 @@ class Reader:
             [*weights, matching.any_of(query), *values, depth],
         )
         return [Candidate(*row) for row in rows]
+
+    def _best(self, sql: str, query: Query, depth: int, weights: Weights) -> list[Candidate]:
+        """The best of all, where nothing else is asked of the notes.
+
+        Scores decide first, without a look at chunk and note of each row: two thirds of the time.
+        Those that tie with the last one are needed too; where they are many, all rows are sorted.
+        """
+        values = [*weights, matching.any_of(query)]
+        rows = self.rows(sql, [*values, depth + _TIES])
+        if len(rows) == depth + _TIES and rows[depth - 1][2] == rows[-1][2]:
+            rows = self.rows(sql, [*values, -1])
+        return [Candidate(*row) for row in rows[:depth]]
 
     def named_like(self, query: Query, scope: Scope, depth: int) -> list[StoredNote]:
         """Notes that share a word with the question in title or aliases, most and rarest first."""
@@ -235,7 +270,8 @@ class Reader:
             last_indexed=last,
         )
 
-    def _meta(self, key: str) -> str | None:
+    def meta(self, key: str) -> str | None:
+        """What is remembered under a key; for this package alone."""
         rows = self.rows("SELECT value FROM meta WHERE key = ?", [key])
         return rows[0][0] if rows else None
 

@@ -182,6 +182,10 @@ class Writer(Reader):
         """Write a note in place of what the index had under its pid."""
         self.delete_note(pid)
         self._connection.execute(
+            """INSERT INTO meta VALUES ('notes put', '1')
+            ON CONFLICT (key) DO UPDATE SET value = value + 1"""
+        )
+        self._connection.execute(
             "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 pid, collection.id, note.path, note.title, _json(note.aliases), _json(note.tags),
