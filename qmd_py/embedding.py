@@ -72,9 +72,7 @@ def waiting(store: Reader, embedder: Embedder) -> int:
     """How many passages have no vector of this embedder yet."""
     space = embeddings.space_of(store, fingerprint(store, embedder))
     return (
-        embeddings.count_waiting(store, space)
-        if space
-        else embeddings.count_pending(store, space)
+        embeddings.count_waiting(store, space) if space else embeddings.count_pending(store, space)
     )
 
 

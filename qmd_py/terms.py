@@ -45,8 +45,8 @@ _FIRST_UNSPACED = "\u0e00"
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
 _LONGEST_IDENTIFIER = 64  # longer ones are addresses and hashes: nobody types them in full
 
-_MOST_RUNS = 100_000
-"""Runs of letters whose terms are kept: some 30 MB; the words of most vaults."""
+_MOST_KNOWN = 100_000
+"""Words whose terms are kept: some 30 MB; most of what a vault says."""
 
 _ALGORITHMS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
@@ -148,7 +148,7 @@ class Analyzer:
                 self._chosen.setdefault(_SCRIPT_OF_LANGUAGE.get(code, "latin"), code)
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._terms: dict[str, str] = {}
-        self._runs: dict[str, Indexed] = {}
+        self._known: dict[str, Indexed] = {}
 
     def words(self, text: str) -> list[str]:
         """The terms of the text in order, one or more a word; no compounds."""
@@ -163,15 +163,20 @@ class Analyzer:
         return list(self.indexed(text).compounds)
 
     def indexed(self, text: str) -> Indexed:
-        """All terms of a text, in one pass; what a run of letters gives is looked up from then on."""
-        if len(self._runs) > _MOST_RUNS:
-            self._runs.clear()
-        runs = _RUN.findall(_normal(text))
-        found = {run: self._runs.get(run) or self._indexed(run) for run in dict.fromkeys(runs)}
+        """All terms of a text, in one pass; what a word gives is looked up from then on.
+
+        No term reaches over white space, so a word here is what stands between two spaces.
+        """
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        words = text.split()
+        found = {
+            word: self._known.get(word) or self._indexed(word) for word in dict.fromkeys(words)
+        }
         return Indexed(
-            " ".join([found[run].words for run in runs]),
-            tuple(term for one in found.values() for term in one.compounds),
-            tuple(term for one in found.values() for term in one.shortened),
+            " ".join([one for word in words if (one := found[word].words)]),
+            tuple([term for one in found.values() for term in one.compounds]),
+            tuple([term for one in found.values() for term in one.shortened]),
         )
 
     def opening(self, typed: str) -> tuple[str, str]:
@@ -201,16 +206,19 @@ class Analyzer:
         """Whether the word, as typed, is a function word of one of the languages."""
         return fold(word).translate(_APOSTROPHES) in self._stop_words
 
-    def _indexed(self, run: str) -> Indexed:
+    def _indexed(self, word: str) -> Indexed:
         words: list[str] = []
-        shortened: list[str] = []
-        for _, part in _parts(run):
-            words += self._part_terms(part)
-            if not _has_unspaced(part) and len(words[-1]) < len(part):
-                shortened.append(fold(part))
-        found = Indexed(" ".join(words), tuple(self._compounds(run)), tuple(shortened))
-        if len(run) <= _LONGEST_IDENTIFIER:
-            self._runs[run] = found
+        compounds: dict[str, None] = {}
+        shortened: dict[str, None] = {}
+        for run in _RUN.findall(_normal(word)):
+            compounds.update(dict.fromkeys(self._compounds(run)))
+            for _, part in _parts(run):
+                words += self._part_terms(part)
+                if not _has_unspaced(part) and len(words[-1]) < len(part):
+                    shortened[fold(part)] = None
+        found = Indexed(" ".join(words), tuple(compounds), tuple(shortened))
+        if len(word) <= _LONGEST_IDENTIFIER:
+            self._known[word] = found
         return found
 
     def _part_terms(self, part: str) -> list[str]:

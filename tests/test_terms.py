@@ -115,7 +115,7 @@ def test_what_is_remembered_of_words_changes_nothing(monkeypatch: pytest.MonkeyP
     fresh = [Analyzer(("en", "ru")).indexed(text) for text in texts]
     used = Analyzer(("en", "ru"))
     assert [used.indexed(text) for text in texts * 2] == fresh * 2
-    monkeypatch.setattr("qmd_py.terms._MOST_RUNS", 1)
+    monkeypatch.setattr("qmd_py.terms._MOST_KNOWN", 1)
     assert [used.indexed(text) for text in texts * 2] == fresh * 2
 
 
