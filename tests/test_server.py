@@ -5,6 +5,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pytest
 
 from qmd_py import config, embedding
 from qmd_py.admission import Policy
-from qmd_py.cli.serving import _token
+from qmd_py.cli.serving import _desk, _token
 from qmd_py.config import Settings
 from qmd_py.errors import Busy
 from qmd_py.models import Models
@@ -29,7 +30,9 @@ from qmd_py.store import embeddings
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer
 from tests.fakes import FakeEmbedder, FakeExpander, FakeReranker
+from tests.test_llama import SHAPE, VOCABULARY
 from tests.test_search import put
+from tests.tiny import reranker_weights, write_qwen3, writer_weights
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -271,6 +274,24 @@ def test_a_missing_model_leaves_its_stage_out(desk: Desk) -> None:
     assert answered(tools.call(bare, "search", unasked))["skipped"] == ["dense: gone"]
 
 
+def test_local_models_answer_from_any_thread(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qmd_py.config.threads", lambda: 1)
+    judge, writer = reranker_weights(SHAPE, VOCABULARY), writer_weights(SHAPE, VOCABULARY, seed=18)
+    write_qwen3(tmp_path / "judge.gguf", judge, SHAPE, VOCABULARY, head=True)
+    write_qwen3(tmp_path / "writer.gguf", writer, SHAPE, VOCABULARY)
+    settings = tmp_path / "config.toml"
+    settings.write_text('embed = "none"\nrerank = "judge.gguf"\nexpand = "writer.gguf"\n')
+    desk = _desk(config.load({"QMD_CONFIG": str(settings)}, index), "cpu")
+    with ThreadPoolExecutor(3) as pool:
+        asked = [{"query": f"bread and car {n}", "intent": "to drive"} for n in range(6)]
+        for reply in pool.map(lambda arguments: tools.call(desk, "search", arguments), asked):
+            answer = answered(reply)
+            assert answer["skipped"] == []
+            assert all("rerank" in hit["matches"][0]["evidence"] for hit in answer["results"])
+
+
 class TestWarmModels:
     def test_they_are_loaded_once_and_given_back_when_idle(self) -> None:
         now, loads, closed = [0.0], [], []
@@ -361,7 +382,6 @@ class TestFreshness:
         with Writer.open(index) as other, other.batch():
             assert best(tools.call(hindered, "search", {"query": "bread"})) == "bread.md"
             assert "locked" in (fresh.problem or "")
-        fresh._tried.clear()
         assert best(tools.call(hindered, "search", {"query": "walrus"})) == "new.md"
         assert fresh.problem is None
 

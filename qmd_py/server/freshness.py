@@ -101,8 +101,9 @@ class Refresher:
         for collection in store.collections():
             changes = indexing.changes(store, collection, settings)
             if changes and changes != self._tried.get(collection.name):
-                self._tried[collection.name] = changes
                 self._read(store, collection)
+                # what cannot be read stays a change, and is not tried again until it changes again
+                self._tried[collection.name] = changes
 
     def _read(self, store: Writer, collection: Collection) -> None:
         report = indexing.update(store, collection, self._config.settings)

@@ -65,12 +65,8 @@ class WarmModels:
         with self._lock:
             if self._users or self._clock() - self._last < self._idle:
                 return False
-            return self._released()
-
-    def close(self) -> None:
-        """Let go of the models, used or not."""
-        with self._lock:
-            self._released()
+            models, self._models = self._models, None
+        return _closed(models)
 
     def _taken(self) -> Models:
         with self._lock:
@@ -85,16 +81,6 @@ class WarmModels:
         with self._lock:
             self._users -= 1
             self._last = self._clock()
-
-    def _released(self) -> bool:
-        models, self._models = self._models, None
-        if models is None:
-            return False
-        for model in (models.embedder, models.expander, models.reranker):
-            close = getattr(model, "close", None)
-            if close:
-                close()
-        return True
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
@@ -153,3 +139,14 @@ def _chosen(models: Models, *, expander: bool, reranker: bool) -> Models:
         reranker=models.reranker if reranker else None,
         missing=tuple(each for each in models.missing if not each.startswith(unwanted or "\0")),
     )
+
+
+def _closed(models: Models | None) -> bool:
+    """Let go of models; tells whether there were any."""
+    if models is None:
+        return False
+    for model in (models.embedder, models.expander, models.reranker):
+        close = getattr(model, "close", None)
+        if close:
+            close()
+    return True
