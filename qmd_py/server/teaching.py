@@ -125,7 +125,11 @@ def _search_fields(where: str) -> tuple[Field, ...]:
             "What the user wants to do with the answer, in one sentence. Always pass it.",
         ),
         Field("collections", Kind.TEXTS, "Only these collections; all when left out."),
-        Field("limit", Kind.NUMBER, "Notes to return, 10 unless given; 3 to 5 mostly do."),
+        Field(
+            "limit",
+            Kind.NUMBER,
+            "Notes to return. Pass 3 unless you need more: each brings its whole toc. 10 when left out.",
+        ),
         Field(
             "rerank",
             Kind.FLAG,
@@ -136,9 +140,9 @@ def _search_fields(where: str) -> tuple[Field, ...]:
 
 
 STEPS = """\
-1. Search. Call search with the user's question as query, and always with intent. Write short_query (the
-   feature's name as a page title would have it, two or three words), rephrased_query and expected_answer
-   (a sentence that could stand in the note) {where}.
+1. Search. Call search with the user's question as query, with limit 3, and always with intent. Write
+   short_query (the feature's name as a page title would have it, two or three words), rephrased_query and
+   expected_answer (a sentence that could stand in the note) {where}.
 2. Read toc_path of the best match. It names the section that answers. [] means that the note has no
    headings.
 3. Fetch just that section: section with pid and toc_path. section_tokens and note_tokens in the result
@@ -181,7 +185,7 @@ fields: version {VERSION}.
 
 
 _SHELL_STEPS = """\
-1. Search: `qmd query "the user's question" --json -n 5 --intent "what the user wants to do"`, and with
+1. Search: `qmd query "the user's question" --json -n 3 --intent "what the user wants to do"`, and with
    `--short-query` (the feature's name as a page title would have it, two or three words, not words of the
    question), `--rephrased-query` (the question in other words) and `--expected-answer` (one or two
    sentences that could stand in the note itself, as a statement), each {where}. `--no-rerank` answers at
