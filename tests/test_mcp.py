@@ -22,6 +22,7 @@ from mcp_types import TextContent
 from qmd_py import indexing, passages
 from qmd_py.config import Settings
 from qmd_py.server.protocol import MOST_BYTES
+from qmd_py.server.web import Guard
 from qmd_py.store.writer import Writer
 from tests.conftest import VAULT
 
@@ -337,6 +338,47 @@ class TestRefusals:
     ) -> None:
         there = address.removesuffix("/mcp") + path
         assert httpx2.request(method, there, trust_env=False).status_code == status
+
+
+class TestGuard:
+    """What would take too long to try from outside."""
+
+    def asked(self, *messages: dict[str, Any]) -> list[int]:
+        """The statuses of answers to a request that comes in these messages, and then no more."""
+        coming, statuses = list(messages), []
+
+        async def app(*_: object) -> None:
+            statuses.append(0)
+
+        async def receive() -> Any:
+            if not coming:
+                await anyio.sleep_forever()
+            return coming.pop(0)
+
+        async def send(message: Any) -> None:
+            statuses.append(message.get("status", -1))
+
+        headers = [(b"host", b"localhost:1")]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers}
+        guard = Guard(app, 1, None, patience=0.01)
+        anyio.run(guard, scope, receive, send)
+        return [status for status in statuses if status >= 0]
+
+    def test_a_request_that_never_ends_is_given_up(self) -> None:
+        half = {"type": "http.request", "body": b"{", "more_body": True}
+        assert self.asked(half) == [408]
+
+    def test_a_sender_that_has_left_is_not_answered(self) -> None:
+        half = {"type": "http.request", "body": b"{", "more_body": True}
+        assert self.asked(half, {"type": "http.disconnect"}) == []
+
+    def test_a_request_in_pieces_is_served(self) -> None:
+        body = json.dumps(PING).encode()
+        pieces: list[dict[str, Any]] = [
+            {"type": "http.request", "body": body[:9], "more_body": True},
+            {"type": "http.request", "body": body[9:]},
+        ]
+        assert self.asked(*pieces) == [0]
 
 
 def connected(address: str) -> socket.socket:

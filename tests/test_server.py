@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mcp import Client
 
 from qmd_py import config, embedding
 from qmd_py.admission import Policy
@@ -23,7 +25,7 @@ from qmd_py.errors import Busy
 from qmd_py.models import Models
 from qmd_py.records import Answer
 from qmd_py.search.hybrid import hybrid
-from qmd_py.server import teaching, tongues, tools
+from qmd_py.server import protocol, teaching, tongues, tools
 from qmd_py.server.desk import Desk
 from qmd_py.server.freshness import Refresher
 from qmd_py.server.tongues import Tongue
@@ -286,7 +288,7 @@ def test_local_models_answer_from_any_thread(
     write_qwen3(tmp_path / "writer.gguf", writer, SHAPE, VOCABULARY)
     chosen = tmp_path / "config.toml"
     chosen.write_text('embed = "none"\nrerank = "judge.gguf"\nexpand = "writer.gguf"\n')
-    desk = _desk(config.load({"QMD_CONFIG": str(chosen)}, index), "cpu")
+    desk = _desk(config.load({"QMD_CONFIG": str(chosen)}, index), "cpu", None)
     with ThreadPoolExecutor(3) as pool:
         asked = [{"query": f"bread and car {n}", "intent": "to drive"} for n in range(6)]
         for reply in pool.map(lambda arguments: tools.call(desk, "search", arguments), asked):
@@ -322,6 +324,21 @@ class TestWarmModels:
         assert not warm.release_idle()
         with warm.lent(expander=True, reranker=True):
             assert len(loads) == 2
+
+    def test_a_running_server_gives_them_back(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("qmd_py.server.protocol._LOOK", 0.01)
+        idle = replace(desk, models=WarmModels(models, idle=0.0))
+
+        async def search() -> None:
+            async with Client(protocol.made(idle)) as client:
+                await client.call_tool("search", {"query": "bread"})
+                with anyio.fail_after(REFRESHED):
+                    while idle.models.loaded:
+                        await anyio.sleep(0.01)
+
+        anyio.run(search)
 
     def test_the_slow_ones_serve_one_search_at_a_time(self) -> None:
         warm = WarmModels(models)
