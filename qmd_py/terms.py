@@ -133,7 +133,7 @@ def _base(character: str) -> str:
     return decomposed[0] if decomposed[0] < "\u0400" and len(decomposed) > 1 else character
 
 
-_MOST_WORDS = 200_000  # remembered with their terms; some 30 MB
+_MOST_WORDS = 50_000  # remembered with their terms; some 8 MB, in each thread
 
 
 class Analyzer:
