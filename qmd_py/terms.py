@@ -19,11 +19,14 @@ import Stemmer
 
 from qmd_py.stopwords import stop_words
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the terms of some text change, so that an older index is made anew."""
 
-# The signs that belong to the letter before them: accents, vowel signs, tone marks.
+# Hints on where a line may or may not break; a word is the same without them.
+_HINT = "\u00ad\u2060\ufeff"
+# The signs that belong to the letter before them: accents, vowel signs, tone marks, hints.
 _MARK = (
+    rf"{_HINT}"
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0f71-\u0f84"
     r"\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
@@ -122,6 +125,8 @@ def fold(word: str) -> str:
 
 def _base(character: str) -> str:
     """The letter without its accent, where readers take both for the same letter."""
+    if character in _HINT:
+        return ""
     if character < "\u00c0":
         return character
     if "\u0300" <= character <= "\u036f":
@@ -244,7 +249,8 @@ class Analyzer:
     def _compounds(self, run: str) -> list[str]:
         parts = [part for _, part in _parts(run)]
         found = []
-        if len(parts) > 1 and len(run) <= _LONGEST_IDENTIFIER:
+        # one part is a compound too where underscores stand around it: `__init__`
+        if parts and parts != [run] and len(run) <= _LONGEST_IDENTIFIER:
             found.append(fold(run))
             if stripped := re.sub(r"^[^\W\d_]+(?=\d)", "", run):
                 found += [fold(stripped)] if stripped != run else []

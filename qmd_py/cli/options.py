@@ -1,9 +1,20 @@
 """Options that several searching commands take."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from qmd_py.errors import UsageError
+
+
+def _number(value: float | None) -> float | None:
+    """The value as it is; `nan` passes every comparison, so a bound does not keep it out."""
+    if value is not None and math.isnan(value):
+        raise UsageError("nan is no number: give one, such as 0.5")
+    return value
+
 
 Words = Annotated[
     list[str] | None,
@@ -40,6 +51,7 @@ MinScore = Annotated[
     typer.Option(
         min=0.0,
         max=1.0,
+        callback=_number,
         help="Leave out notes below this score: 0 nothing in common, 1 beyond doubt.",
     ),
 ]
@@ -103,7 +115,10 @@ NoCache = Annotated[
 Budget = Annotated[
     float | None,
     typer.Option(
-        min=0.0, metavar="SECONDS", help="Most time for reranking; what was read by then counts."
+        min=0.0,
+        metavar="SECONDS",
+        callback=_number,
+        help="Most time for reranking; what was read by then counts.",
     ),
 ]
 PassageTokens = Annotated[

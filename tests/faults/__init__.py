@@ -1,0 +1,1 @@
+"""Faults that tools of this kind have shown their users; `table.py` says where each is tested."""
