@@ -36,6 +36,42 @@ class Embedder(Protocol):
         """Embed passages of notes."""
 
 
+class AskedOnce:
+    """An embedder that embeds no question twice; made anew for each search."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._rows: dict[str, Matrix] = {}
+
+    @property
+    def fingerprint(self) -> str:
+        """The embedder's own."""
+        return self._embedder.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """The embedder's own."""
+        return self._embedder.dimensions
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The embedder's own."""
+        return self._embedder.scale
+
+    def queries(self, texts: Sequence[str]) -> "Matrix":
+        """Embed those that are new."""
+        import numpy as np
+
+        new = [text for text in dict.fromkeys(texts) if text not in self._rows]
+        if new:
+            self._rows |= dict(zip(new, self._embedder.queries(new), strict=True))
+        return np.stack([self._rows[text] for text in texts])
+
+    def passages(self, texts: Sequence[str]) -> "Matrix":
+        """Embed passages of notes."""
+        return self._embedder.passages(texts)
+
+
 class Expander(Protocol):
     """A language model that words a question in other ways."""
 

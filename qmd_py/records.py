@@ -313,6 +313,8 @@ class Answer:
     """Who gave the other wordings, or why there are none."""
     decision: Decision | None = None
     """What a policy has to say of the hits; None where there is none."""
+    broken: tuple[str, ...] = ()
+    """Those of `skipped` that tell of something that broke down, not of something that is not here."""
 
 
 @dataclass(frozen=True, slots=True)

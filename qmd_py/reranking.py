@@ -39,6 +39,8 @@ class Reranked:
     """How many passages the model read now; the others were in the cache or left out."""
     remark: str | None = None
     """What the reader should know, beginning with `rerank: `."""
+    broke_down: bool = False
+    """Whether the remark is of a model that broke down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def rerank(
     known = cache.scores(reranker.fingerprint, question, list(keys.values()))
     unread = {keys[c.pid]: c.passage for c in candidates if keys[c.pid] not in known}
     reading = _Reading(candidates, keys, known, limits)
-    remark = None
+    remark, broke_down = None, False
     fresh: dict[bytes, float] = {}
     if unread and not reading.is_settled():
         stop = math.inf if limits.seconds is None else time.monotonic() + limits.seconds
@@ -109,9 +111,9 @@ def rerank(
                     remark = _spent(limits, len(unread) - len(fresh))
                     break
         except ModelFailed as error:
-            remark = f"rerank: {error}"
+            remark, broke_down = f"rerank: {error}", True
     cache.put_scores(reranker.fingerprint, question, fresh)
-    return Reranked(reading.scores(), reading.said(), len(fresh), remark)
+    return Reranked(reading.scores(), reading.said(), len(fresh), remark, broke_down)
 
 
 class _Reading:

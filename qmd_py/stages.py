@@ -12,6 +12,7 @@ class Stages:
 
     def __init__(self, missing: Sequence[str] = ()) -> None:
         self._remarks = list(missing)
+        self._broken: list[str] = []
         self._done: list[Stage] = []
         self._note = ""
 
@@ -25,6 +26,11 @@ class Stages:
         """Stages that were left out or cut short, each with the reason: `dense: …`."""
         return tuple(self._remarks)
 
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Those of the remarks that tell of something that broke down."""
+        return tuple(self._broken)
+
     @contextlib.contextmanager
     def of(self, name: str) -> Iterator[None]:
         """Time a stage."""
@@ -37,6 +43,12 @@ class Stages:
         """Say why a stage was left out or cut short."""
         if text and text not in self._remarks:
             self._remarks.append(text)
+
+    def failure(self, text: str | None) -> None:
+        """Say what broke down, so that its stage was left out or cut short."""
+        self.remark(text)
+        if text:
+            self._broken.append(text)
 
     def note(self, text: str) -> None:
         """Say what the stage that is running did."""

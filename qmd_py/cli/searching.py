@@ -283,9 +283,8 @@ def _remark(answer: Answer) -> None:
         notice(f"{answer.cut} notes scored below --min-score and were left out")
     if not answer.hits and sys.stderr.isatty():
         notice("nothing found: try fewer or other words")
-    if sys.stderr.isatty():
-        for skipped in answer.skipped:
-            notice(f"skipped {skipped}")
+    for skipped in answer.skipped if sys.stderr.isatty() else answer.broken:
+        notice(f"skipped {skipped}")
 
 
 search = searcher(

@@ -62,6 +62,7 @@ class Answerer:
             stages=stages.done,
             leads=self.leads,
             decision=ask.gate.decision(hits) if ask.gate else None,
+            broken=stages.broken,
         )
 
     def _cited(
@@ -135,7 +136,7 @@ def dense(
         rows = retrieval.vectors_of(models.embedder, asked.query.plain, texts)
         own, *found = retrieval.by_meaning(store, space, asked.query, ask.scope, rows)
     except (IndexUnusable, ModelFailed, ModelMissing) as error:  # words answer all the same
-        stages.remark(f"dense: {error}")
+        stages.failure(f"dense: {error}")
         return {}
     runs: dict[str, list[Run]] = {}
     for (kind, _), run in zip(wanted, found, strict=True):

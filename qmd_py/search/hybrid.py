@@ -7,7 +7,7 @@ from dataclasses import replace
 from qmd_py import citing, fusion, reranking, retrieval, widening
 from qmd_py.cache import AnswerCache, NoCache
 from qmd_py.expansion.callers import Handed
-from qmd_py.models import Models, Reranker
+from qmd_py.models import AskedOnce, Models, Reranker
 from qmd_py.records import Answer, Run
 from qmd_py.reranking import Limits, Reranked
 from qmd_py.retrieval import Asked
@@ -48,6 +48,8 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
         UsageError: the question holds nothing to look for.
     """
     stages = Stages(models.missing)
+    if models.embedder:
+        models = replace(models, embedder=AskedOnce(models.embedder))
     analyzer = analyzer_for(store.languages)
     with stages.of("probe"):
         asked = retrieval.understand(store, text, analyzer)
@@ -122,7 +124,7 @@ def _widened(
         return Widened(source="skipped: one note clearly leads")
     plain = asked.query.plain
     found = widening.by_model(plain, models.expander, _cache(ask), analyzer, models.embedder)
-    stages.remark(found.remark)
+    stages.failure(found.remark)
     return found
 
 
@@ -180,7 +182,7 @@ def _reranked(
         _candidates(answerer, ranking),
         Limits(ask.limit, ask.budget),
     )
-    stages.remark(done.remark)
+    (stages.failure if done.broke_down else stages.remark)(done.remark)
     stages.note(f"{done.read} read now, {len(done.said) - done.read} known")
     return replace(ranking, scores=_after(ranking.scores, done), said=done.said)
 
