@@ -74,7 +74,7 @@ def notes_below(
         max_bytes: larger files are passed over.
         walk: takes what was passed over and what went wrong.
     """
-    wanted = _spec([g.lower() for g in (globs or NOTE_GLOBS)])
+    wanted = _Wanted(globs or NOTE_GLOBS)
     rules = [*_rules_above(root, walk), _Rules(root, [*_ALWAYS_IGNORED, *ignores])]
     yield from _below(_Place(root, "", rules), wanted, max_bytes, walk)
 
@@ -146,6 +146,18 @@ def content_of(file: Path, max_bytes: int) -> bytes:
     return content
 
 
+class _Wanted:
+    """The globs of a collection; case of letters does not count."""
+
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._spec = GitIgnoreSpec.from_lines([glob.lower() for glob in globs])
+        # `*.md` is about files: in a folder called `x.md` other files are none
+        self._by_name = all("/" not in glob and "*" in glob for glob in globs)
+
+    def holds(self, folder: str, name: str) -> bool:
+        return self._spec.match_file((name if self._by_name else folder + name).lower())
+
+
 class _Rules:
     """The patterns of one ignore file, and the folder they are relative to."""
 
@@ -175,7 +187,7 @@ class _Place:
         return False
 
 
-def _below(place: _Place, wanted: "GitIgnoreSpec", max_bytes: int, walk: Walk) -> Iterator[Found]:
+def _below(place: _Place, wanted: _Wanted, max_bytes: int, walk: Walk) -> Iterator[Found]:
     folders = deque([place])
     while folders:
         here = folders.popleft()
@@ -194,7 +206,7 @@ def _below(place: _Place, wanted: "GitIgnoreSpec", max_bytes: int, walk: Walk) -
                 if not here.ignores(entry.path, folder=True):
                     inner = f"{here.prefix}{entry.name}/"
                     folders.append(_Place(Path(entry.path), inner, rules))
-            elif wanted.match_file((here.prefix + entry.name).lower()):
+            elif wanted.holds(here.prefix, entry.name):
                 yield from _note(entry, here, max_bytes, walk)
 
 

@@ -141,6 +141,17 @@ def collection_for(store: Writer, folder: Path) -> Collection:
         return known or _register(store, checked_folder(folder), None, (), ())
 
 
+def overlapping(store: Writer, collection: Collection) -> list[Collection]:
+    """The other collections whose folder holds this one's, or lies in it."""
+    root = Path(collection.root)
+    return [
+        other
+        for other in store.collections()
+        if other.id != collection.id
+        and (root.is_relative_to(other.root) or Path(other.root).is_relative_to(root))
+    ]
+
+
 def _register(
     store: Writer, root: Path, name: str | None, globs: Sequence[str], ignores: Sequence[str]
 ) -> Collection:

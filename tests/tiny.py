@@ -297,6 +297,7 @@ def write_qwen3(
     head: bool = False,
     kind: gguf.GGMLQuantizationType = F32,
     template: str | None = None,
+    ended: bool = False,
 ) -> Path:
     """Write a model that llama.cpp opens.
 
@@ -308,6 +309,7 @@ def write_qwen3(
         head: write it as a reranker, whose head answers yes and no.
         kind: of the matrices; norms and the head are always float32.
         template: for chats.
+        ended: whether texts want the end token behind them.
     """
     writer = gguf.GGUFWriter(path, "qwen3")
     writer.add_context_length(shape.context)
@@ -327,6 +329,7 @@ def write_qwen3(
     writer.add_token_merges(vocabulary.merges)
     writer.add_eos_token_id(vocabulary.id(vocabulary.end))
     writer.add_add_bos_token(False)
+    writer.add_add_eos_token(ended)
     if template:
         writer.add_chat_template(template)
     if head:

@@ -121,11 +121,20 @@ def add(
     )  # before the index is made, so that a wrong path leaves no trace
     with Writer.open(config.index) as store:
         added = indexing.add_collection(store, folder, name, globs or (), ignores or ())
+        _tell_of_overlap(indexing.overlapping(store, added), added)
         problems = _run(store, [added], config, prune=False)
         if not no_embed:
             _embed(store, config)
     if problems:
         raise typer.Exit(Status.ERROR)
+
+
+def _tell_of_overlap(others: Sequence[Collection], added: Collection) -> None:
+    for other in others:
+        notice(
+            f"the folders of '{added.name}' and '{other.name}' lie in each other: notes in both are "
+            "found twice; leave one out with --ignore"
+        )
 
 
 @collection.command("list")
@@ -208,7 +217,11 @@ def _chosen(
     from qmd_py import indexing
 
     check_collections(store, names)
+    known = {found.name for found in store.collections()}
     wanted = {indexing.collection_for(store, folder).name} if folder else set(names)
+    for added in store.collections():
+        if added.name in wanted - known:
+            _tell_of_overlap(indexing.overlapping(store, added), added)
     if indexing.needs_making_anew(store, config.settings):
         wanted = set()  # all terms have to be of one make, or a question fits only some of them
     chosen = [found for found in store.collections() if not wanted or found.name in wanted]

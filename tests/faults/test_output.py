@@ -1,18 +1,14 @@
 """What is printed can be read by the program behind the pipe, and by people in any window."""
 
-import csv
-import io
 import json
 import os
 import pty
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.faults.shelf import Shelf, write
+from tests.faults.shelf import Shelf
 from tests.test_llama import SHAPE, VOCABULARY
 from tests.tiny import reranker_weights, write_qwen3, writer_weights
 
