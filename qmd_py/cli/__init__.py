@@ -13,6 +13,7 @@ def main() -> None:
     """Run `qmd`."""
     gc.disable()  # imports make no garbage, and looking for it takes a twentieth of a search
     _open_closed_streams()
+    _forget_impossible_width()
     try:
         from qmd_py.cli.commands import application
 
@@ -41,6 +42,13 @@ def _leave(ended: SystemExit) -> None:
         return
     if isinstance(ended.code, int):
         os._exit(ended.code)
+
+
+def _forget_impossible_width() -> None:
+    """Drop a width that is none; a window of no columns would show nothing."""
+    width = os.environ.get("COLUMNS", "1")
+    if not width.isdecimal() or not int(width):
+        del os.environ["COLUMNS"]
 
 
 def _open_closed_streams() -> None:

@@ -1,6 +1,7 @@
 """Answers for people, as styled lines."""
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -176,7 +177,7 @@ def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list
     if explain:
         lines += _shares(hit)
     if hit.body is not None:
-        lines += [[(line, "")] for line in hit.body.split("\n")]
+        lines += [[(line, "")] for line in re.split(r"\r\n|\r|\n", hit.body)]
     return lines
 
 

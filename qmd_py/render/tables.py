@@ -1,6 +1,7 @@
 """Measures and times as aligned tables."""
 
 import statistics
+import unicodedata
 from collections.abc import Mapping, Sequence, Set
 
 from qmd_py.evaluation.judging import Judged, Row
@@ -17,7 +18,7 @@ def measures(rows: Sequence[Row], *, signed: bool) -> list[Line]:
     names = list(dict.fromkeys(row.measure for row in rows))
     keys = list(dict.fromkeys((row.set, row.category) for row in rows))
     cells = {(row.set, row.category, row.measure): row for row in rows}
-    wide = max(len(_label(*key)) for key in keys)
+    wide = max(_width(_label(*key)) for key in keys)
     lines: list[Line] = [
         [(" " * (wide + 5), ""), ("".join(f"{name:>22}" for name in names), "faint")]
     ]
@@ -25,7 +26,7 @@ def measures(rows: Sequence[Row], *, signed: bool) -> list[Line]:
         found = [cells.get((set_, category, name)) for name in names]
         count = max(row.questions for row in found if row)
         line: Line = [
-            (f"{_label(set_, category):<{wide}}", "" if category else "title"),
+            (_filled(_label(set_, category), wide), "" if category else "title"),
             (f"{count:>5}", "faint"),
         ]
         for row in found:
@@ -65,6 +66,16 @@ def probe(judged: Mapping[str, Sequence[Judged]], led: Set[tuple[str, str]]) -> 
 
 def _label(set_: str, category: str) -> str:
     return f"  {category}" if category else set_
+
+
+def _filled(text: str, wide: int) -> str:
+    return text + " " * (wide - _width(text))
+
+
+def _width(text: str) -> int:
+    """How many columns a text takes: two for each letter of full width, none for marks."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
 
 
 def _cell(row: Row | None, signed: bool) -> Line:
