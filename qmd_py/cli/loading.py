@@ -73,10 +73,11 @@ class Loader:
         if file is None:
             return self._built_in(1 if questions_only else self._threads)
         from qmd_py import gguf
-        from qmd_py.llama.embedder import LlamaEmbedder
-        from qmd_py.llama.runtime import Pooling
 
         try:
+            from qmd_py.llama.embedder import LlamaEmbedder
+            from qmd_py.llama.runtime import Pooling
+
             return LlamaEmbedder(
                 file,
                 fingerprint=gguf.fingerprint(file),
@@ -93,10 +94,11 @@ class Loader:
     def _built_in(self, threads: int) -> Embedder | None:
         try:
             from qmd_py.embedded import BuiltIn
-        except ImportError as error:
+
+            return BuiltIn(threads)
+        except (ImportError, OSError) as error:
             self._missing.append(f"dense: no built-in embedder on this machine ({error})")
             return None
-        return BuiltIn(threads)
 
     def _expander(self, choice: str | None) -> Expander | None:
         found = self._file("expand", choice or self._config.settings.expand)

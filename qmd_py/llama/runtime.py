@@ -11,10 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import llama_cpp.llama_cpp as native
 import numpy as np
 
 from qmd_py.errors import ModelFailed
+
+try:
+    import llama_cpp.llama_cpp as native
+except (ImportError, OSError, RuntimeError) as error:  # not built, or for another machine
+    raise ModelFailed(
+        f"llama.cpp does not run on this machine ({error}): install llama-cpp-python anew"
+    ) from error
+
 from qmd_py.llama.grammar import Grammar
 from qmd_py.llama.interrupt import Interrupt
 
