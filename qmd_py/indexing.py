@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -155,7 +156,9 @@ def overlapping(store: Writer, collection: Collection) -> list[Collection]:
 def _register(
     store: Writer, root: Path, name: str | None, globs: Sequence[str], ignores: Sequence[str]
 ) -> Collection:
-    chosen = name or _free_name(root.name or "notes", {c.name for c in store.collections()})
+    chosen = name or _free_name(
+        root.name.lstrip("- ") or "notes", {c.name for c in store.collections()}
+    )
     return store.add_collection(checked_name(chosen), str(root), globs, ignores)
 
 
@@ -300,7 +303,7 @@ def checked_name(name: str) -> str:
     Raises:
         UsageError: it cannot.
     """
-    if not name.strip() or "/" in name or any(ord(c) < 32 for c in name):
+    if not name.strip() or re.search(r"^\s*-|[/\x00-\x1f]", name):
         raise UsageError(f"{name!r} cannot be a collection's name: use letters, digits, hyphens")
     return unicodedata.normalize("NFC", name.strip())
 

@@ -429,10 +429,17 @@ def test_a_folder_is_one_collection_by_whatever_path(store: Writer, folder: Path
     assert indexing.collection_for(store, link) == indexing.collection_for(store, folder)
 
 
-@pytest.mark.parametrize("name", ["", " ", "a/b", "a\nb"])
+@pytest.mark.parametrize("name", ["", " ", "a/b", "a\nb", "-x", "--json"])
 def test_a_name_that_cannot_be_typed_is_refused(store: Writer, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be a collection's name"):
         indexing.checked_name(name)
+
+
+def test_a_folder_whose_name_cannot_be_typed_is_named_without_its_hyphens(
+    store: Writer, folder: Path
+) -> None:
+    (folder / "--json").mkdir()
+    assert indexing.collection_for(store, folder / "--json").name == "json"
 
 
 def test_a_wrong_pattern_registers_nothing(store: Writer, folder: Path) -> None:

@@ -73,6 +73,13 @@ def test_a_line_past_the_end_has_the_number_of_the_last():
         pytest.param(["----", "a: b", "---"], 0, id="four hyphens"),
         pytest.param(["---", "a: b"], 0, id="never closed"),
         pytest.param([], 0, id="nothing at all"),
+        pytest.param(["---", "", "a: b", "", "---"], 5, id="blank lines in it"),
+        pytest.param(["---", "", "---"], 3, id="a blank line alone"),
+        pytest.param(["---", "# a", "---"], 3, id="a comment alone"),
+        pytest.param(["---", "a: b: c", "", "d", "---"], 5, id="broken, with a blank line"),
+        pytest.param(["---", "", "text", "", "---"], 0, id="a paragraph between rules"),
+        pytest.param(["---", "# H", "", "x: y: z", "---"], 0, id="a section between rules"),
+        pytest.param(["---", "- a", "", "- b", "---"], 0, id="a list between rules"),
     ],
 )
 def test_front_matter_starts_on_line_1_and_is_closed(lines: list[str], taken: int):

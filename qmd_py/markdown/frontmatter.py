@@ -17,6 +17,7 @@ _LARGEST = 64_000  # characters; nobody writes that much by hand, and YAML is sl
 _DEEPEST = 20
 _YAML = "tag:yaml.org,2002:"
 _RESOLVED = {f"{_YAML}null", f"{_YAML}timestamp"}
+_KEY = re.compile(r"[\w\"'][^:]{0,80}:(?:\s|$)")
 _HASH_TAGS = re.compile(r"^(tags?:[ \t]+)(#[^\s#].*)$(?!\n(?:[ \t]|-))", re.MULTILINE)
 """`tags: #a, b`, which is a comment to YAML but not to its writer."""
 # what the constructors of PyYAML let through for values that are not of the type they claim
@@ -62,13 +63,24 @@ class FrontMatter:
 
 
 def read(lines: Sequence[str]) -> FrontMatter:
-    """The front matter of a note: line 1 is exactly `---` and a closing `---` follows."""
+    """The front matter of a note: line 1 is exactly `---` and a closing `---` follows.
+
+    Paragraphs between two rules are text, though they stand where front matter would.
+    """
     if not lines or lines[0] != "---":
         return FrontMatter()
     for index in range(1, len(lines)):
         if lines[index].rstrip() == "---":
-            return _load("\n".join(lines[1:index]), index + 1)
+            block = lines[1:index]
+            found = _load("\n".join(block), index + 1)
+            return found if found.metadata or not _is_prose(block) else FrontMatter()
     return FrontMatter()
+
+
+def _is_prose(block: Sequence[str]) -> bool:
+    """Whether lines that are no metadata look as if they were not meant to be: blank ones among them, no key first."""
+    written = [line for line in block if line.strip()]
+    return 0 < len(written) < len(block) and not _KEY.match(written[0])
 
 
 def _load(text: str, lines: int) -> FrontMatter:

@@ -60,7 +60,7 @@ def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
     clauses: list[str] = []
     values: list[str] = []
     for typed in globs:
-        glob = unicodedata.normalize("NFC", typed)
+        glob = unicodedata.normalize("NFC", typed).removeprefix("./")
         if any(character in glob for character in "*?"):
             pattern = glob.replace("[", "[[]").replace("**", "*")
             clauses.append("n.path GLOB ? OR n.path GLOB ?")

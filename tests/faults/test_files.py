@@ -62,6 +62,7 @@ METADATA: Notes = {
     "title.md": "---\ntitle: Zettelkasten\ntags: [a]\n---\n",
 }
 MARKDOWN: Notes = {
+    "rules.md": "---\n\n# Heading\n\nquagga\n\n---\n\nmore",
     "lists.md": "- - 3\n- 2. quagga\n* -",
     "table.md": "| a |\n|--\n| quagga",
     "rule.md": "***\n___ quagga\n- - -",

@@ -183,6 +183,7 @@ def test_a_path_is_no_pattern(shelf: Shelf, path: str, text: str) -> None:
 def test_a_path_without_wildcards_names_one_note(shelf: Shelf) -> None:
     assert shelf.hits("day marks", "--path", "2026_06_16.md") == ["2026_06_16.md"]
     assert shelf.hits("marks", "--path", "100%.md") == ["100%.md"]
+    assert shelf.hits("marks", "--path", "./100%.md") == ["100%.md"]
 
 
 def test_two_places_are_united(shelf: Shelf) -> None:
