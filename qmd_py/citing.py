@@ -2,6 +2,7 @@
 
 import math
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from qmd_py.errors import FileUnreadable
 from qmd_py.gate import Gate
 from qmd_py.provenance import Reading
 from qmd_py.records import (
+    FileState,
     Hit,
     Match,
     Run,
@@ -227,9 +229,14 @@ def _rank(scores: Mapping[int, float], pid: int) -> int | None:
 def _stale(file: Path, note: StoredNote) -> str | None:
     try:
         state = os.stat(file)  # noqa: PTH116 — half the time of Path.stat
-        if (state.st_mtime_ns, state.st_size) == (note.state.mtime_ns, note.state.size):
+        if (FileState.changed_ns(state), state.st_size) == (note.state.mtime_ns, note.state.size):
             return None
-        same = state.st_size == note.state.size and _digest(file) == note.state.digest
+        # opening a pipe would wait for ever
+        same = (
+            stat.S_ISREG(state.st_mode)
+            and state.st_size == note.state.size
+            and _digest(file) == note.state.digest
+        )
     except OSError:
         return "the file is gone"
     return None if same else "the file has changed since it was indexed"

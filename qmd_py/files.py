@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qmd_py.errors import FileUnreadable, NotText, UsageError
+from qmd_py.records import FileState
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -33,6 +34,7 @@ class Found:
     file: str
     """Relative to the root, `/`-separated, as the file system spells it."""
     mtime_ns: int
+    """When it was last changed, in any way."""
     size: int
 
 
@@ -232,7 +234,7 @@ def _note(entry: os.DirEntry[str], here: _Place, max_bytes: int, walk: Walk) -> 
     elif state.st_size > max_bytes:
         walk.passed_over.append(f"{entry.path} is larger than {max_bytes} bytes (max_bytes)")
     else:
-        yield Found(here.prefix + entry.name, state.st_mtime_ns, state.st_size)
+        yield Found(here.prefix + entry.name, FileState.changed_ns(state), state.st_size)
 
 
 def _own_rules(folder: Path, entries: Sequence[os.DirEntry[str]], walk: Walk) -> list[_Rules]:

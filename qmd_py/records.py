@@ -1,5 +1,6 @@
 """The frozen values that travel between stages."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -84,9 +85,19 @@ class FileState:
     """What tells that a file is still the one that was indexed."""
 
     mtime_ns: int
+    """When it was last changed, as `changed_ns` tells."""
     size: int
     digest: str
     """SHA-256 of the bytes, hexadecimal; empty when the bytes were not read."""
+
+    @staticmethod
+    def changed_ns(state: os.stat_result) -> int:
+        """When a file was written, or last replaced or touched, if that was later.
+
+        Tools that copy and synchronise set the time of writing back, also over new bytes of the
+        same number.
+        """
+        return max(state.st_mtime_ns, state.st_ctime_ns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,9 +194,16 @@ def test_a_file_deleted_during_the_walk_is_no_problem(folder: Path) -> None:
 
 def test_time_and_size_are_the_files(folder: Path) -> None:
     put(folder, {"a.md": "three"})
-    os.utime(folder / "a.md", ns=(5, 1_700_000_000_123_456_789))
+    os.utime(folder / "a.md", ns=(5, 4_700_000_000_123_456_789))
     (note,) = files.notes_below(folder, (), (), LIMIT, Walk())
-    assert (note.size, note.mtime_ns) == (5, 1_700_000_000_123_456_789)
+    assert (note.size, note.mtime_ns) == (5, 4_700_000_000_123_456_789)
+
+
+def test_a_time_that_was_set_back_is_when_that_was_done(folder: Path) -> None:
+    put(folder, {"a.md": "three"})
+    os.utime(folder / "a.md", ns=(5, 5))
+    (note,) = files.notes_below(folder, (), (), LIMIT, Walk())
+    assert note.mtime_ns == (folder / "a.md").stat().st_ctime_ns > 5
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -97,9 +98,22 @@ def test_an_edited_note_is_found_by_its_new_words_under_its_old_pid(
 def test_a_touched_note_is_unchanged(store: Writer, folder: Path) -> None:
     put(folder, {"a.md": "same"})
     run(store, folder)
-    os.utime(folder / "a.md", ns=(1, 1))
+    before = store.notes_of(Scope())[0].state.mtime_ns
+    os.utime(folder / "a.md", ns=(1, before + 10**12))
     assert run(store, folder) == "1 unchanged"
-    assert store.notes_of(Scope())[0].state.mtime_ns == 1
+    assert store.notes_of(Scope())[0].state.mtime_ns == before + 10**12
+
+
+def test_new_bytes_under_the_old_time_are_read(store: Writer, folder: Path) -> None:
+    """As synchronising tools leave them."""
+    put(folder, {"a.md": "about apples"})
+    run(store, folder)
+    old = (folder / "a.md").stat()
+    time.sleep(0.02)  # longer than the file system's clock ticks
+    put(folder, {"a.md": "about quince"})
+    os.utime(folder / "a.md", ns=(old.st_atime_ns, old.st_mtime_ns))
+    assert (folder / "a.md").stat().st_size == old.st_size
+    assert run(store, folder) == "1 changed"
 
 
 def test_a_deleted_note_is_found_no_more(store: Writer, folder: Path) -> None:

@@ -132,6 +132,16 @@ def test_new_text_is_found_after_an_update_and_old_text_is_not(qmd: Qmd, folder:
     assert qmd("search", "gnus").exit_code == 0
 
 
+def test_a_note_that_became_a_pipe_keeps_nobody_waiting(qmd: Qmd, folder: Path) -> None:
+    write(folder, {"zebra.md": ""})
+    qmd("index", "--no-embed", folder)
+    (folder / "zebra.md").unlink()
+    os.mkfifo(folder / "zebra.md")
+    assert "has changed since it was indexed" in qmd("search", "zebra").stderr
+    assert "is not a regular file" in said(qmd("get", "zebra.md"))
+    assert "is not a regular file" in said(qmd("section", "zebra.md"))
+
+
 def test_a_disk_that_is_not_there_loses_nothing(qmd: Qmd, folder: Path) -> None:
     write(folder, {"a.md": "zebras", "sub/b.md": "gnus"})
     qmd("index", "--no-embed", folder)
