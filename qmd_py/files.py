@@ -152,7 +152,7 @@ class _Wanted:
     """The globs of a collection; case of letters does not count."""
 
     def __init__(self, globs: Sequence[str]) -> None:
-        self._spec = GitIgnoreSpec.from_lines([glob.lower() for glob in globs])
+        self._spec = _spec([glob.lower() for glob in globs])
         # `*.md` is about files: in a folder called `x.md` other files are none
         self._by_name = all("/" not in glob and "*" in glob for glob in globs)
 
