@@ -2,7 +2,6 @@
 
 import math
 import os
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,7 +141,7 @@ class Citer:
         toc = self._store.toc(note.pid)
         matches = tuple(self._match(note, toc, chunk, score * part) for chunk, part in places)
         file = Path(note.root, note.file)
-        source, stale = gate.known(note) if gate else self._known(note, file)
+        source, stale = gate.known(note) if gate else self._known(note)
         hit = Hit(
             pid=note.pid,
             collection=note.collection,
@@ -154,14 +153,14 @@ class Citer:
             matches=matches,
             source=provenance.at(source, matches[0].anchor),
             stale=stale,
-            body=_body(file, self._style.full),
+            body=_body(note, self._style.full),
             shares=tuple(self._shares(note.pid)),
         )
         return gate.released(note, hit) if gate else hit
 
-    def _known(self, note: StoredNote, file: Path) -> tuple[Source, str | None]:
+    def _known(self, note: StoredNote) -> tuple[Source, str | None]:
         """The record of a note as the index has it, and why it is not as it was indexed."""
-        stale = _stale(file, note)
+        stale = _stale(note)
         known = provenance.indexed(note, self._style.reading, current=stale is None)
         return provenance.whole(note, *known), stale
 
@@ -226,37 +225,38 @@ def _rank(scores: Mapping[int, float], pid: int) -> int | None:
     return next((at for at, found in enumerate(scores, start=1) if found == pid), None)
 
 
-def _stale(file: Path, note: StoredNote) -> str | None:
+def _stale(note: StoredNote) -> str | None:
+    file = os.path.join(note.root, note.file)  # noqa: PTH118 — half the time of Path
     try:
-        state = os.stat(file)  # noqa: PTH116 — half the time of Path.stat
-        if (FileState.changed_ns(state), state.st_size) == (note.state.mtime_ns, note.state.size):
-            return None
-        # opening a pipe would wait for ever
-        same = (
-            stat.S_ISREG(state.st_mode)
-            and state.st_size == note.state.size
-            and _digest(file) == note.state.digest
-        )
+        state = os.stat(file, follow_symlinks=False)  # noqa: PTH116 — likewise
     except OSError:
         return "the file is gone"
+    if (FileState.changed_ns(state), state.st_size) == (note.state.mtime_ns, note.state.size):
+        return None
+    same = state.st_size == note.state.size and _digest(note) == note.state.digest
     return None if same else "the file has changed since it was indexed"
 
 
-def _digest(file: Path) -> str:
+def _digest(note: StoredNote) -> str | None:
     """SHA-256 of a file that was touched, to tell whether it was changed too."""
     import hashlib
 
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    from qmd_py import contained
+
+    try:
+        found = contained.content(Path(note.root), note.file, note.state.size)
+    except FileUnreadable:
+        return None
+    return hashlib.sha256(found).hexdigest()
 
 
-def _body(file: Path, max_bytes: int) -> str | None:
+def _body(note: StoredNote, max_bytes: int) -> str | None:
     """The whole note as it is on disk; None when it is not wanted or cannot be read any more."""
     if not max_bytes:
         return None
     from qmd_py import files
 
     try:
-        return files.read(file, max_bytes).text
+        return files.read(Path(note.root), note.file, max_bytes).text
     except FileUnreadable:
         return None

@@ -24,7 +24,10 @@ _BATCH = 16  # files at a time for one process: enough that handing them over co
 class Source:
     """A file that is to be read."""
 
-    file: Path
+    root: Path
+    """The folder of its collection."""
+    file: str
+    """Relative to it, as the file system spells it."""
     path: str
     """Relative to its collection, in NFC."""
     known: str | None = None
@@ -137,7 +140,7 @@ def _results(sources: Sequence[Source], settings: Settings) -> list[Result]:
 
 def _result(source: Source, settings: Settings) -> Result:
     try:
-        text = files.read(source.file, settings.max_bytes)
+        text = files.read(source.root, source.file, settings.max_bytes)
     except FileUnreadable as error:
         return error
     if text.digest == source.known:

@@ -2,22 +2,19 @@
 
 import hashlib
 import os
-import re
 import stat
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from qmd_py import contained
 from qmd_py.errors import FileUnreadable, NotText, UsageError
 from qmd_py.records import FileState
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
 NOTE_GLOBS = ("*.md", "*.markdown")
 _ALWAYS_IGNORED = ("node_modules/",)
+_LARGEST_IGNORE_FILE = 1_000_000  # bytes; every file of the folder is held against every line
 _BOMS = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe\x00\x00", "utf-32"),
@@ -87,19 +84,26 @@ def check_patterns(patterns: Sequence[str]) -> None:
     Raises:
         UsageError: one cannot.
     """
+    from qmd_py import ignoring
+
     for pattern in patterns:
-        if not _is_pattern(pattern):
+        if not ignoring.is_pattern(pattern):
             raise UsageError(f"'{pattern}' is no pattern: write it as in a .gitignore file")
 
 
-def read(file: Path, max_bytes: int) -> Text:
+def read(root: Path, name: str, max_bytes: int) -> Text:
     """The text of a note: UTF-8, or what its byte order mark says.
 
+    Args:
+        root: the folder of its collection, outside of which nothing is read.
+        name: relative to it, `/`-separated.
+        max_bytes: larger files are not read.
+
     Raises:
-        FileUnreadable: it cannot be opened, is no regular file, or is too large.
+        FileUnreadable: it cannot be opened, leads outside, is no regular file, or is too large.
         NotText: it is binary.
     """
-    return text_of(content_of(file, max_bytes), file)
+    return text_of(contained.content(root, name, max_bytes), Path(root, name))
 
 
 def text_of(content: bytes, file: Path) -> Text:
@@ -128,36 +132,18 @@ def _decoded(content: bytes, encoding: str, digest: str) -> Text:
         return Text(text, digest, f"not valid {encoding.upper()} at byte {error.start}")
 
 
-def content_of(file: Path, max_bytes: int) -> bytes:
-    """The bytes of a regular file.
-
-    Raises:
-        FileUnreadable: it cannot be opened, is no regular file, or is too large.
-    """
-    try:
-        # without O_NONBLOCK, opening a pipe would wait for ever
-        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise FileUnreadable(f"{file} is not a regular file")
-            content = stream.read(max_bytes + 1)
-    except OSError as error:
-        raise FileUnreadable(f"cannot read {file}: {error.strerror}") from error
-    if len(content) > max_bytes:
-        raise FileUnreadable(f"{file} is larger than {max_bytes} bytes: raise max_bytes to read it")
-    return content
-
-
 class _Wanted:
     """The globs of a collection; case of letters does not count."""
 
     def __init__(self, globs: Sequence[str]) -> None:
-        self._spec = _spec([glob.lower() for glob in globs])
+        from qmd_py import ignoring  # a third of what it takes to import a search with JSON
+
+        self._patterns = ignoring.patterns_of([glob.lower() for glob in globs])
         # `*.md` is about files: in a folder called `x.md` other files are none
         self._by_name = all("/" not in glob and "*" in glob for glob in globs)
 
     def holds(self, folder: str, name: str) -> bool:
-        return self._spec.match_file((name if self._by_name else folder + name).lower())
+        return self._patterns.match_file((name if self._by_name else folder + name).lower())
 
 
 class _Rules:
@@ -165,12 +151,14 @@ class _Rules:
 
     def __init__(self, base: Path, patterns: Sequence[str]) -> None:
         self._base = str(base).rstrip(os.sep) + os.sep
-        self._spec = _spec(filter(_is_pattern, patterns))
+        from qmd_py import ignoring
+
+        self._rules = ignoring.patterns_of(list(filter(ignoring.is_pattern, patterns)))
 
     def verdict(self, path: str, *, folder: bool) -> bool | None:
         """True to ignore, False to keep after all, None when no pattern speaks of it."""
         relative = path.removeprefix(self._base).replace(os.sep, "/")
-        return self._spec.check_file(relative + "/" * folder).include
+        return self._rules.check_file(relative + "/" * folder).include
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +227,8 @@ def _note(entry: os.DirEntry[str], here: _Place, max_bytes: int, walk: Walk) -> 
 
 def _own_rules(folder: Path, entries: Sequence[os.DirEntry[str]], walk: Walk) -> list[_Rules]:
     """The rules of the folder's own `.gitignore`."""
-    if not any(entry.name == ".gitignore" and entry.is_file() for entry in entries):
+    own = [entry for entry in entries if entry.name == ".gitignore"]
+    if not any(entry.is_file(follow_symlinks=False) for entry in own):
         return []
     return [_Rules(folder, _patterns(folder, walk))]
 
@@ -262,24 +251,9 @@ def _rules_inside(root: Path, folder: Path, patterns: Sequence[str]) -> _Rules:
 
 
 def _patterns(folder: Path, walk: Walk) -> list[str]:
-    file = folder / ".gitignore"
     try:
-        return file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    except OSError as error:
-        walk.problems.append(f"cannot read {file}: {error.strerror}")
+        content = contained.content(folder, ".gitignore", _LARGEST_IGNORE_FILE)
+    except FileUnreadable as error:
+        walk.problems.append(str(error))
         return []
-
-
-def _is_pattern(line: str) -> bool:
-    """Whether a line can be understood; git passes over the others without a word."""
-    try:
-        _spec([line])
-    except (ValueError, re.error):
-        return False
-    return True
-
-
-def _spec(lines: Iterable[str]) -> "GitIgnoreSpec":
-    from pathspec import GitIgnoreSpec  # a third of the time of importing this module's users
-
-    return GitIgnoreSpec.from_lines(lines)
+    return content.decode("utf-8-sig", "replace").splitlines()

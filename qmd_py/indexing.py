@@ -198,10 +198,10 @@ class _Work:
 
     def source(self, found: Found, known: KnownFile | None) -> Source:
         """What there is to read of a file."""
-        file = Path(self._collection.root, found.file)
+        root = Path(self._collection.root)
         path = unicodedata.normalize("NFC", found.file)
         same = known is not None and known.made_by == self._made_by
-        return Source(file, path, known.state.digest if known and same else None)
+        return Source(root, found.file, path, known.state.digest if known and same else None)
 
     def do(self, found: Found, known: KnownFile | None, result: Result) -> tuple[str, str | None]:
         """Index one file; gives what happened to it and the problem with it, if any."""

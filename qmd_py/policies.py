@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from qmd_py import files
+from qmd_py import contained
 from qmd_py.admission import PROOFS, REQUIREMENTS, Policy
 from qmd_py.errors import FileUnreadable, PolicyUnknown
 
@@ -27,7 +27,8 @@ def load(file: Path | None) -> Policy:
             "unknown-policy: nothing says what may be used: name a file with --policy, or set 'policy'"
         )
     try:
-        table = tomllib.loads(files.content_of(file, _LARGEST).decode())
+        real = file.resolve()
+        table = tomllib.loads(contained.content(real.parent, real.name, _LARGEST).decode())
     except FileUnreadable as error:
         raise PolicyUnknown(f"unknown-policy: {error}: ask whoever wrote it") from error
     except (ValueError, RecursionError) as error:

@@ -91,12 +91,11 @@ def look(note: StoredNote, reading: Reading) -> Live:
     In this order: the front matter, unless the text changed under the same revision; git, when the
     file is as it was committed; the bytes, when they are those that were indexed.
     """
-    from qmd_py import files
+    from qmd_py import contained, files
 
-    file = Path(note.root, note.file)
     try:
-        content = files.content_of(file, reading.max_bytes)
-        text = files.text_of(content, file)
+        content = contained.content(Path(note.root), note.file, reading.max_bytes)
+        text = files.text_of(content, Path(note.root, note.file))
     except FileUnreadable:
         # what the index remembers of its readers only decides what they are told of the refusal
         known = stated(note.metadata, reading.keys)
@@ -127,10 +126,10 @@ def indexed(
         return says, None, None
     blob = None
     if not says.revision and reading.repositories:
-        from qmd_py import files
+        from qmd_py import contained
 
         try:
-            content = files.content_of(Path(note.root, note.file), reading.max_bytes)
+            content = contained.content(Path(note.root), note.file, reading.max_bytes)
         except FileUnreadable:
             return says, None, None
         blob = _blob(note, reading, content)

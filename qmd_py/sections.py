@@ -9,13 +9,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from qmd_py import files, markdown, passages
-from qmd_py.errors import Ambiguous, FileUnreadable, NotFound
+from qmd_py.errors import Ambiguous, FileUnreadable, NotFound, UsageError
 from qmd_py.markdown import Document, plain_heading
 from qmd_py.markdown.tree import Spot
 from qmd_py.records import Section, SectionText, StoredNote
 from qmd_py.store.reader import Reader
 
 _SHOWN = 5  # headings named in an error
+_COMPARED = 20_000  # headings looked at for the nearest; of more that takes seconds
+_LONGEST_PATH = 20_000  # characters; six headings of the longest kind, escaped as JSON
+_ECHOED = 200  # characters of what was typed that an error repeats
 _ORDINAL = re.compile(r"^(?:\d{1,3} )+(?=[^\W\d])")  # longer ones are years, which tell apart
 _LETTERS = re.compile(r"[^\w+#]+")
 
@@ -35,7 +38,7 @@ def find_note(store: Reader, reference: str, admitted: Admitted = list) -> Store
     found = admitted(_notes(store, reference))
     if len(found) > 1:
         names = ", ".join(f"{note.collection}/{note.path} (pid {note.pid})" for note in found)
-        raise Ambiguous(f"'{reference}' could be {names}: name one of them")
+        raise Ambiguous(f"'{_echo(reference)}' could be {names}: name one of them")
     return found[0]
 
 
@@ -46,10 +49,16 @@ def _notes(store: Reader, reference: str) -> list[StoredNote]:
             return [note]
         raise NotFound(f"no note with pid {pid}: search again, or see 'qmd ls'")
     path = reference.removeprefix("qmd://")
-    found = store.notes_at(path) or store.notes_in(os.path.realpath(path))
+    found = store.notes_at(path)
+    if not found and "\0" not in path:  # which no file's name can hold
+        found = store.notes_in(os.path.realpath(path))
     if not found:
-        raise NotFound(f"no note at '{reference}': see 'qmd ls' for the paths")
+        raise NotFound(f"no note at '{_echo(reference)}': see 'qmd ls' for the paths")
     return found
+
+
+def _echo(text: str) -> str:
+    return text if len(text) <= _ECHOED else f"{text[:_ECHOED]}…"
 
 
 def section(
@@ -104,7 +113,7 @@ def live(note: StoredNote, max_bytes: int) -> Document:
     """
     file = Path(note.root, note.file)
     try:
-        text = files.read(file, max_bytes).text
+        text = files.read(Path(note.root), note.file, max_bytes).text
     except FileUnreadable as error:
         if file.exists():
             raise
@@ -124,7 +133,10 @@ def resolve(document: Document, path: Sequence[str]) -> Spot:
     Raises:
         NotFound: no entry fits; the nearest are named.
         Ambiguous: several fit; they are named.
+        UsageError: the path is longer than any can be.
     """
+    if sum(map(len, path)) > _LONGEST_PATH:
+        raise UsageError(f"no toc path has more than {_LONGEST_PATH} characters: take one from toc")
     if not document.spots:
         raise NotFound("the note has no headings: read it whole, with 'qmd get'")
     wanted, typed = _split(document, path)
@@ -154,7 +166,7 @@ def _split(document: Document, path: Sequence[str]) -> tuple[list[str], bool]:
     if word.startswith("["):
         try:
             parsed = json.loads(word)
-        except ValueError:
+        except (ValueError, RecursionError):
             return words, False
         if isinstance(parsed, list) and all(isinstance(item, str) for item in parsed):
             return parsed, False
@@ -162,8 +174,13 @@ def _split(document: Document, path: Sequence[str]) -> tuple[list[str], bool]:
         for spot in document.spots:
             if spot.section.anchor and spot.section.anchor == word[1:].lower():
                 return list(spot.section.path), False
-        return re.split(r"\s*[>#]\s*", word.lstrip("#").strip()), True
-    return (re.split(r"\s+>\s+", word), True) if " > " in word else (words, False)
+        return _stripped(re.split("[>#]", word.lstrip("#").strip())), True
+    parts = re.split(r"(?<=\s)>(?=\s)", word)
+    return (_stripped(parts), True) if " > " in word else (words, False)
+
+
+def _stripped(parts: Sequence[str]) -> list[str]:
+    return [part.strip() for part in parts]
 
 
 def _same(section: Section, wanted: Sequence[str]) -> bool:
@@ -203,7 +220,8 @@ def _plain(heading: str) -> str:
 
 
 def _nearest(document: Document, wanted: Sequence[str]) -> str:
-    by_text = {" > ".join(spot.section.path).casefold(): spot for spot in document.spots}
+    near = document.spots[:_COMPARED]
+    by_text = {" > ".join(spot.section.path).casefold(): spot for spot in near}
     close = difflib.get_close_matches(" > ".join(wanted).casefold(), by_text, _SHOWN, 0.4)
     if close:
         return f"the nearest are {_list([by_text[text] for text in close])}"
@@ -216,7 +234,7 @@ def _list(spots: Sequence[Spot]) -> str:
 
 
 def _show(path: Sequence[str]) -> str:
-    return json.dumps(list(path), ensure_ascii=False)
+    return _echo(json.dumps(list(path), ensure_ascii=False))
 
 
 def _whole(document: Document) -> Section:

@@ -21,7 +21,8 @@ def _counted(hit: Hit, max_bytes: int) -> Hit:
     if hit.stale:
         return hit
     try:
-        text = files.read(Path(hit.file), max_bytes).text
+        file = Path(hit.file)
+        text = files.read(file.parent, file.name, max_bytes).text
     except FileUnreadable:
         return hit
     lines = text.removesuffix("\n").split("\n")

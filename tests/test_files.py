@@ -236,7 +236,7 @@ def test_a_time_that_was_set_back_is_when_that_was_done(folder: Path) -> None:
 )
 def test_reading(folder: Path, content: bytes, text: str, problem: str | None) -> None:
     (folder / "a.md").write_bytes(content)
-    read = files.read(folder / "a.md", LIMIT)
+    read = files.read(folder, "a.md", LIMIT)
     assert read == files.Text(text, hashlib.sha256(content).hexdigest(), problem)
 
 
@@ -280,9 +280,9 @@ def test_what_cannot_be_read(
     make(file)
     if make is _refuse:
         denied = PermissionError(errno.EACCES, "Permission denied")
-        monkeypatch.setattr(os, "open", lambda *_: (_ for _ in ()).throw(denied))
+        monkeypatch.setattr(os, "open", lambda *_, **__: (_ for _ in ()).throw(denied))
     with pytest.raises(error) as raised:
-        files.read(file, LIMIT)
+        files.read(folder, "a.md", LIMIT)
     assert str(raised.value) == message.format(file)
 
 

@@ -382,10 +382,10 @@ def test_a_note_that_cannot_be_read_now_is_named_and_kept(
     put(folder, {"a.md": "edited", "b.md": "about buns"})
     opened = os.open
 
-    def denied(path: Path, *args: int) -> int:
+    def denied(path: Path, flags: int, *, dir_fd: int | None = None) -> int:
         if Path(path).name == "a.md":
             raise PermissionError(13, "Permission denied")
-        return opened(path, *args)
+        return opened(path, flags, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", denied)
     report = index(store, folder)

@@ -399,7 +399,7 @@ def with_line_ends(ends: str) -> bytes:
 def test_sed_prints_the_heading_at_its_line(folder: Path, content: bytes):
     file = folder / "note.md"
     file.write_bytes(content)
-    spots = parse(files.read(file, len(content)).text, "note").spots
+    spots = parse(files.read(folder, file.name, len(content)).text, "note").spots
     named = [spot.section for spot in spots if spot.section.anchor]
     assert named
     for section in named:

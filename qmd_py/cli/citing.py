@@ -105,7 +105,8 @@ def _check(store: Reader, gate: "Gate", file: Path, config: Config, as_json: boo
     from qmd_py import claims, files
     from qmd_py.render import cited
 
-    rows = claims.read(files.read(file, config.settings.max_bytes).text)
+    real = file.resolve()
+    rows = claims.read(files.read(real.parent, real.name, config.settings.max_bytes).text)
     checked = list(claims.check(store, gate, rows, config.settings.max_bytes))
     if as_json:
         emit(cited.checked_json(checked))

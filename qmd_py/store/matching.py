@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from qmd_py.errors import UsageError
 from qmd_py.query import Phrase, Query
 from qmd_py.records import Scope
 
@@ -27,9 +28,9 @@ def conditions(query: Query, scope: Scope) -> tuple[str, list[str]]:
     """
     clauses: list[str] = []
     values: list[str] = []
-    for phrase in (*query.phrases, *query.required):
+    if needed := (*query.phrases, *query.required):
         clauses.append(_WHOLE_NOTE.format("IN"))
-        values.append(_phrase(phrase))
+        values.append(" AND ".join(map(_phrase, needed)))
     if query.excluded:
         clauses.append(_WHOLE_NOTE.format("NOT IN"))
         values.append(" OR ".join(map(_phrase, query.excluded)))
@@ -46,6 +47,8 @@ def is_everything(query: Query, scope: Scope) -> bool:
     )
 
 
+_MOST_GLOBS = 400  # SQLite takes expressions of 1,000 levels, and each glob is two
+_LONGEST_GLOB = 4096  # characters; as long as a path can be on common systems
 _WHOLE_NOTE = " AND n.pid {} (SELECT rowid FROM note_terms WHERE note_terms MATCH ?)"
 
 
@@ -59,8 +62,13 @@ def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
     """A glob, or, without a wildcard, the very path or folder."""
     clauses: list[str] = []
     values: list[str] = []
-    for typed in globs:
+    wanted = list(globs)
+    if len(wanted) > _MOST_GLOBS:
+        raise UsageError(f"{len(wanted)} paths: name at most {_MOST_GLOBS}, or folders of them")
+    for typed in wanted:
         glob = unicodedata.normalize("NFC", typed).removeprefix("./")
+        if len(glob) > _LONGEST_GLOB:
+            raise UsageError(f"a path of {len(glob)} characters: no note's is that long")
         if any(character in glob for character in "*?"):
             pattern = glob.replace("[", "[[]").replace("**", "*")
             clauses.append("n.path GLOB ? OR n.path GLOB ?")

@@ -109,7 +109,7 @@ class TestEmbedder:
 def passages() -> list[str]:
     """About 200 passages, as they are embedded."""
     notes = [
-        entries.note_of(file.name, files.read(file, 1_000_000), chunk_chars=700)
+        entries.note_of(file.name, files.read(file.parent, file.name, 1_000_000), chunk_chars=700)
         for file in sorted(VAULT.rglob("*.md"))
     ]
     return [text for note in notes for text in entries.note_passages(note)][:200]

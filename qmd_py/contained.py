@@ -1,0 +1,69 @@
+"""Files inside a folder, opened so that nothing outside of it is ever read."""
+
+import os
+import stat
+from pathlib import Path
+
+from qmd_py.errors import FileUnreadable
+
+_ODD = {"", ".", ".."}
+
+
+def content(root: Path, name: str, max_bytes: int) -> bytes:
+    """The bytes of a regular file below a folder; no link on the way from there is followed.
+
+    What was indexed may since have given way to a link that leads elsewhere, or to a pipe. Looking
+    first and opening then would leave a moment in between, so each folder is opened in the last one.
+
+    Args:
+        root: the folder; it may itself be reached through links.
+        name: relative to it, `/`-separated.
+        max_bytes: larger files are not read.
+
+    Raises:
+        FileUnreadable: it cannot be opened, leads outside, is no regular file, or is too large.
+    """
+    file = Path(root, name)
+    try:
+        with open(file, "rb", opener=lambda *_: _opened(root, name)) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise FileUnreadable(f"{file} is not a regular file")
+            found = stream.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise FileUnreadable(_reason(root, name, error)) from error
+    if len(found) > max_bytes:
+        raise FileUnreadable(f"{file} is larger than {max_bytes} bytes: raise max_bytes to read it")
+    return found
+
+
+def _opened(root: Path, name: str) -> int:
+    """A descriptor of the file.
+
+    Raises:
+        OSError: it cannot be opened without following a link.
+        ValueError: the name leads out of the folder, or is none.
+    """
+    *folders, last = name.split("/")
+    if _ODD & {*folders, last}:
+        raise ValueError("it does not lie inside")
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+            below = os.open(folder, flags, dir_fd=here)
+            os.close(here)
+            here = below
+        # without O_NONBLOCK, opening a pipe would wait for ever
+        return os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _reason(root: Path, name: str, error: OSError | ValueError) -> str:
+    at = root
+    for part in name.split("/"):
+        at = at / part
+        if isinstance(error, OSError) and at.is_symlink():
+            return f"{at} is a symbolic link, and those are not followed: run 'qmd index'"
+    what = error.strerror if isinstance(error, OSError) else str(error)
+    return f"cannot read {Path(root, name)}: {what}"
