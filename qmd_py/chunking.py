@@ -17,8 +17,11 @@ VERSION = 1
 
 _EMBEDDED_DATA = re.compile(r"data:[\w/+.;=-]{0,100};base64,[A-Za-z0-9+/=%_-]*")
 _GRAPHEME = regex.compile(r"\X")
-# a space that carries a mark is one grapheme with it, so `\S+\s*` could cut inside
-_WORD = regex.compile(r"(?:(?!\s)\X)++(?:(?=\s)\X)*+|(?:(?=\s)\X)++")
+# a space that carries a mark is one grapheme with it, so `\S+\s*` could cut inside; and a match
+# takes 100 bytes a character, so it may not be as long as the line
+_WORD = regex.compile(
+    r"(?P<black>(?:(?!\s)\X){1,9999}+)(?P<blank>(?:(?=\s)\X){0,9999}+)|(?:(?=\s)\X){1,9999}+"
+)
 _LEAST_ROOM = 200  # characters for the body, however long the breadcrumb
 _LARGEST_FENCE = 8000  # characters; a fence above this (an unclosed one, a dump) is cut by lines
 
@@ -162,8 +165,11 @@ def _cut_line(line: str, room: int) -> Iterator[str]:
 
 def _units(line: str, room: int) -> Iterator[str]:
     """Words with the space after them; a word that is too long comes as its graphemes."""
-    for word in _WORD.findall(line):
-        if len(word) <= room:
-            yield word
+    goes_on = False
+    for word in _WORD.finditer(line):
+        goes_on = goes_on or (not word["black"] and word.start() > 0)
+        if len(word[0]) <= room and not goes_on:
+            yield word[0]
         else:
-            yield from _GRAPHEME.findall(word)
+            yield from _GRAPHEME.findall(word[0])
+        goes_on = bool(word["black"]) and not word["blank"]

@@ -170,7 +170,7 @@ def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
         metadata=front.metadata,
         toc=tuple(spot.section for spot in document.spots),
         chunks=chunking.chunks(document, chunk_chars),
-        problem=text.problem or front.problem,
+        problem=text.problem or document.problem,
     )
 
 

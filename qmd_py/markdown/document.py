@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 # possessive: it looks at every character once, however the text goes on
 _NO_TEXT = re.compile(r"(?:\s++|<!--.*?-->|%%.*?%%)*+", re.DOTALL)
+# a line with a mark of Markdown, or after a blank one: what takes the parser's time and memory
+_BLOCK = re.compile(r"^[ \t]*(?:[-+*>#|=`~]|\d{1,9}[.)])|^[ \t]*\n(?=[ \t]*[^\s])", re.MULTILINE)
+_MOST_BLOCKS = 200_000  # parsed in ten seconds; nobody writes that much into one note by hand
+_MOST_LINES = 500_000
+_REFERENCE = re.compile(r"^ {0,3}\[[^\]\n]*\]:", re.MULTILINE)
+_MOST_REFERENCES = 2000  # in a row their time is quadratic; without the rule they are paragraphs
+_LONGEST_HEADING = 500  # characters; it is repeated in every chunk, and what is longer is text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,8 @@ class Document:
     spots: tuple[Spot, ...]
     """Every toc entry with its place in `lines`, in order."""
     blocks: tuple[Block, ...]
+    problem: str | None
+    """What was passed over, in words."""
 
     @property
     def body(self) -> int:
@@ -63,23 +72,37 @@ def parse(text: str, stem: str) -> Document:
     lines = Lines.of(text)
     front = frontmatter.read(lines.lines)
     body = "\n" * front.lines + lines.text(front.lines, len(lines.lines))
-    tokens = _parser().parse(body)
-    headings = _headings(tokens)
+    tokens = _tokens(body)
+    headings = _headings(tokens or ())
     leading = _leading(headings, lines, front)
     title = front.title or (leading.title if leading else None) or stem
     is_title = leading is not None and (front.title is None or front.title == leading.title)
     spots = grow(headings, lines, front.lines, title, titled=leading if is_title else None)
-    return Document(lines, front, title, spots, _blocks(tokens))
+    problem = front.problem or (_TOO_MANY if tokens is None else None)
+    return Document(lines, front, title, spots, _blocks(tokens or ()), problem)
+
+
+_TOO_MANY = f"more than {_MOST_LINES:,} lines or {_MOST_BLOCKS:,} blocks: read as plain text"
+
+
+def _tokens(body: str) -> Sequence[Token] | None:
+    """The tokens of the blocks; None when there are more than can be parsed in good time."""
+    blocks = _BLOCK.finditer(body)
+    many = body.count("\n") > _MOST_LINES
+    if many or next(itertools.islice(blocks, _MOST_BLOCKS, None), None):
+        return None
+    references = itertools.islice(_REFERENCE.finditer(body), _MOST_REFERENCES, None)
+    return _parser(references=next(references, None) is None).parse(body)
 
 
 @functools.cache
-def _parser() -> "MarkdownIt":
+def _parser(*, references: bool) -> "MarkdownIt":
     """Block rules only: inline ones cost more than half the time and can be quadratic."""
     from markdown_it import MarkdownIt  # front matter alone is read without
 
     parser = MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
+    return parser if references else parser.disable("reference")
 
 
 def _headings(tokens: "Sequence[Token]") -> list[Heading]:
@@ -87,7 +110,10 @@ def _headings(tokens: "Sequence[Token]") -> list[Heading]:
     return [
         Heading(plain_heading(inline.content), int(token.tag[1:]), token.map[0], token.map[1])
         for token, inline in itertools.pairwise(tokens)
-        if token.type == "heading_open" and token.level == 0 and token.map
+        if token.type == "heading_open"
+        and token.level == 0
+        and token.map
+        and len(inline.content) <= _LONGEST_HEADING
     ]
 
 

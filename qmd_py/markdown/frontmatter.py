@@ -1,10 +1,11 @@
 """The YAML block at the head of a note."""
 
 import datetime
+import itertools
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -15,6 +16,9 @@ from qmd_py.records import MetadataValue
 
 _LARGEST = 64_000  # characters; nobody writes that much by hand, and YAML is slow to read
 _DEEPEST = 20
+_LONGEST_NAMES = (
+    4000  # characters of title, aliases and tags each: they are repeated in every chunk
+)
 _YAML = "tag:yaml.org,2002:"
 _RESOLVED = {f"{_YAML}null", f"{_YAML}timestamp"}
 _KEY = re.compile(r"[\w\"'][^:]{0,80}:(?:\s|$)")
@@ -42,7 +46,7 @@ class FrontMatter:
         """The title it gives, if any."""
         value = self.metadata.get("title")
         text = "" if isinstance(value, list | dict) or value is None else str(value)
-        return one_line(text) or None
+        return one_line(text[:_LONGEST_NAMES]) or None
 
     @property
     def description(self) -> str:
@@ -95,7 +99,11 @@ def _load(text: str, lines: int) -> FrontMatter:
         return FrontMatter(lines)
     if not isinstance(loaded, dict):
         return FrontMatter(lines, problem="front matter is not a list of `key: value` lines")
-    return FrontMatter(lines, {key: _plain(value) for key, value in loaded.items()})
+    metadata = {key: _plain(value) for key, value in loaded.items()}
+    named = ("title", "aliases", "alias", "tags", "tag")
+    cut = [key for key in named if len(str(metadata.get(key))) > _LONGEST_NAMES]
+    problem = f"of '{cut[0]}' only {_LONGEST_NAMES} characters are read" if cut else None
+    return FrontMatter(lines, metadata, problem)
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -179,7 +187,7 @@ def _names(value: MetadataValue, separators: str) -> tuple[str, ...]:
     if isinstance(value, str) and value.startswith("["):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = str(value).strip("[]")
     if isinstance(value, str):
         value = list(re.split(separators, value))
@@ -191,7 +199,15 @@ def _names(value: MetadataValue, separators: str) -> tuple[str, ...]:
         for name in names
         if not isinstance(name, list | dict | None)
     )
-    return tuple(dict.fromkeys(filter(None, kept)))
+    return _first(dict.fromkeys(filter(None, kept)))
+
+
+def _first(names: Iterable[str]) -> tuple[str, ...]:
+    """As many of the names as there is room for."""
+    lengths = itertools.accumulate(map(len, names))
+    return tuple(
+        name for name, length in zip(names, lengths, strict=True) if length <= _LONGEST_NAMES
+    )
 
 
 def _reason(error: Exception) -> str:

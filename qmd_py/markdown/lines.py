@@ -1,6 +1,7 @@
 """A text as lines, whatever ends them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,7 +16,7 @@ class Lines:
     """
 
     lines: tuple[str, ...]
-    numbers: tuple[int, ...]
+    numbers: Sequence[int]
     """The 1-based number that `sed -n` gives each line; differs where a lone CR ends one."""
 
     @classmethod
@@ -35,9 +36,9 @@ class Lines:
         return self.numbers[min(index, len(self.numbers) - 1)]
 
 
-def _numbers(text: str, count: int) -> tuple[int, ...]:
+def _numbers(text: str, count: int) -> Sequence[int]:
     if not re.search(r"\r(?!\n)", text):
-        return tuple(range(1, count + 1))
+        return range(1, count + 1)
     numbers, number = [1], 1
     for end in _LINE_END.finditer(text):
         number += end[0] != "\r"
