@@ -96,10 +96,17 @@ def locked(file: Path) -> Iterator[None]:
 
     Raises:
         Busy: another process holds it.
+        IndexUnusable: the folder of the index cannot be written to.
     """
     import fcntl
 
-    with file.open("wb") as stream:
+    try:
+        stream = file.open("wb")
+    except OSError as error:
+        raise IndexUnusable(
+            f"cannot write {file}: {error.strerror}: make room there, or choose another --index"
+        ) from error
+    with stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -18,12 +18,11 @@ def main() -> None:
         from qmd_py.cli.commands import application
 
         app = application(*sys.argv[1:2])
-    except KeyboardInterrupt:  # the imports take long enough to be interrupted
-        raise SystemExit(130) from None
-    gc.freeze()
-    gc.enable()
-    try:
+        gc.freeze()
+        gc.enable()
         app()
+    except KeyboardInterrupt:  # before a command takes over: imports take long enough for that
+        raise SystemExit(130) from None
     except SystemExit as ended:
         if not _SEARCHES.isdisjoint(sys.argv[1:2]):
             _leave(ended)

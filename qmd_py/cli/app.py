@@ -48,7 +48,7 @@ class Commands(TyperGroup):
         except BrokenPipeError:
             status = _reader_left()
         except Exception:  # noqa: BLE001 — a bug: say so, and keep status 1 for "nothing found"
-            traceback.print_exc()
+            sys.stderr.write(styled.safe(traceback.format_exc()))
             status = _fail(f"this is a bug in qmd: please report the lines above at {_ISSUES}")
         sys.exit(int(status or 0))
 
@@ -108,7 +108,12 @@ def _is_word(arg: str, options: dict[str, bool]) -> bool:
 
 
 def emit(text: str) -> None:
-    """Write the answer to stdout; a reader that has seen enough is no error.
+    """Write the answer to stdout: as it is, but on a terminal without what could command it."""
+    _write(styled.safe(text) if sys.stdout.isatty() else text)
+
+
+def _write(text: str) -> None:
+    """Write to stdout; a reader that has seen enough is no error.
 
     Raises:
         QmdError: it cannot be written (the disk is full, say).
@@ -130,7 +135,7 @@ def emit(text: str) -> None:
 
 def show(lines: Sequence[Line]) -> None:
     """Write styled lines: coloured on a terminal, plain elsewhere."""
-    emit(styled.coloured(lines) if sys.stdout.isatty() else styled.plain(lines))
+    _write(styled.coloured(lines) if sys.stdout.isatty() else styled.plain(lines))
 
 
 @contextlib.contextmanager
@@ -157,6 +162,15 @@ def notice(text: str) -> None:
     """Say something on stderr in one line."""
     line = styled.safe(" ".join(text.split()))
     print(f"qmd: {line}", file=sys.stderr)  # noqa: T201 — this is the one way to stderr
+
+
+def confirm(question: str) -> None:
+    """Ask on the terminal.
+
+    Raises:
+        Abort: the answer is no.
+    """
+    typer.confirm(styled.safe(question), abort=True, err=True)
 
 
 def _fail(message: str) -> Status:
@@ -217,11 +231,11 @@ def bar(name: str, *, of_bytes: bool = False) -> Iterator[Progress]:
     from rich.progress import Progress as Bars
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn() if of_bytes else MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(name, total=None)
+        task = shown.add_task(styled.safe(name), total=None)
         yield lambda done, all_: shown.update(task, completed=done, total=all_ or None)

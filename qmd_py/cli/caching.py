@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qmd_py.cli.app import Commands, configured, emit, notice, show
+from qmd_py.cli.app import Commands, configured, confirm, emit, notice, show
 from qmd_py.errors import QmdError
 from qmd_py.render import machine, people
 
@@ -42,7 +42,7 @@ def clear(
     with Cache(configured(None).cache) as kept:
         held = people.cache_contents(kept.state())
         if not force and sys.stdin.isatty():
-            typer.confirm(f"Forget {held}?", abort=True, err=True)
+            confirm(f"Forget {held}?")
         if not kept.clear():
             raise QmdError(kept.problem)
     notice(f"forgot {held}; notes and index are untouched")

@@ -14,6 +14,7 @@ from qmd_py.cli.app import (
     Status,
     bar,
     configured,
+    confirm,
     emit,
     notice,
     show,
@@ -172,7 +173,7 @@ def remove(
     with Reader.open(config.index) as reader:
         found = _named(reader, name)
     if not force and sys.stdin.isatty():
-        typer.confirm(f"Forget the {found.notes} notes of '{name}'?", abort=True, err=True)
+        confirm(f"Forget the {found.notes} notes of '{name}'?")
     with Writer.open(config.index) as store:
         store.remove_collection(found)
     notice(f"removed '{name}' from the index; {found.root} is untouched")
@@ -240,7 +241,7 @@ def _run(
     for found in chosen:
         with bar(found.name) as progress:
             report = indexing.update(store, found, config.settings, prune=prune, progress=progress)
-        emit(people.report_line(report) + "\n")
+        show([[(people.report_line(report), "")]])
         for problem in report.problems:
             notice(problem)
         problems += report.problems

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qmd_py.cli.app import Commands, Status, bar, configured, emit, notice, show
+from qmd_py.cli.app import Commands, Status, bar, configured, confirm, emit, notice, show
 from qmd_py.config import Config, threads
 from qmd_py.errors import DownloadFailed, ModelFailed, ModelMissing, UsageError
 
@@ -116,7 +116,7 @@ def remove(
     spec = _catalogue(config).named(name)
     file = _present(spec, config)
     if not force and sys.stdin.isatty():
-        typer.confirm(f"Delete {file}?", abort=True, err=True)
+        confirm(f"Delete {file}?")
     download.remove(spec, config.models_dir)
     notice(f"removed {name}: 'qmd models pull {name}' brings it back")
 

@@ -142,7 +142,7 @@ def load(file: Path) -> dict[str, tuple[Judged, ...]]:
         }
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{file} is not a run saved by 'qmd eval -o': {error!r}") from error
 
 

@@ -85,7 +85,7 @@ def _parsed(file: Path, parse: Callable[[str], Sequence[T]]) -> Sequence[T]:
         found = parse(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{file} is not a set of judged questions: {error!r}") from error
     if not found:
         raise UsageError(f"{file} holds no questions")

@@ -85,7 +85,7 @@ def parse(text: str, stem: str) -> Document:
 _TOO_MANY = f"more than {_MOST_LINES:,} lines or {_MOST_BLOCKS:,} blocks: read as plain text"
 
 
-def _tokens(body: str) -> Sequence[Token] | None:
+def _tokens(body: str) -> "Sequence[Token] | None":
     """The tokens of the blocks; None when there are more than can be parsed in good time."""
     blocks = _BLOCK.finditer(body)
     many = body.count("\n") > _MOST_LINES

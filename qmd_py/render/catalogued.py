@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from qmd_py.catalogue import BuiltIn, Hub, Listed, Local, Package, Source, human_size
+from qmd_py.render import styled
 from qmd_py.render.styled import Line
 
 
@@ -40,7 +41,7 @@ def as_json(rows: Sequence[Listed]) -> str:
         }
         for row in rows
     ]
-    return json.dumps(shown, ensure_ascii=False) + "\n"
+    return styled.escaped(json.dumps(shown, ensure_ascii=False)) + "\n"
 
 
 def _state(row: Listed) -> str:

@@ -19,6 +19,7 @@ from qmd_py.records import (
     SectionText,
     StoredNote,
 )
+from qmd_py.render import styled
 from qmd_py.render.admitted import decision_fields, record_fields, stop_lines
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def rows_json(rows: "Sequence[Row]") -> str:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
+    return styled.escaped(json.dumps(value, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def _hit(hit: Hit, *, toc: bool, explain: bool) -> Mapping[str, object]:

@@ -19,8 +19,10 @@ _STYLES = {
     "number": "cyan",
 }
 # Control characters could move the cursor or retitle the window, and direction marks could show
-# a text in another order than it has.
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# a text in another order than it has; half a surrogate pair cannot be written at all.
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def safe(text: str) -> str:
@@ -28,9 +30,14 @@ def safe(text: str) -> str:
     return _UNSAFE.sub("�", text)
 
 
+def escaped(json: str) -> str:
+    """JSON that means the same, with those characters as escapes."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json)
+
+
 def plain(lines: Iterable[Line]) -> str:
     """The lines without style."""
-    return "".join(safe("".join(text for text, _ in line)) + "\n" for line in lines)
+    return "".join("".join(_piece(text) for text, _ in line) + "\n" for line in lines)
 
 
 def coloured(lines: Iterable[Line]) -> str:
@@ -49,5 +56,10 @@ def text(lines: Iterable[Line]) -> "Text":
     """The lines as one text of rich's."""
     from rich.text import Text
 
-    pieces = [[(safe(part), _STYLES.get(style, "")) for part, style in line] for line in lines]
+    pieces = [[(_piece(part), _STYLES.get(style, "")) for part, style in line] for line in lines]
     return Text("\n").join(Text.assemble(*line) for line in pieces)
+
+
+def _piece(text: str) -> str:
+    """A part of a line, which a name with a line break in it does not end."""
+    return safe(text).replace("\n", "�")
