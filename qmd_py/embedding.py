@@ -28,6 +28,8 @@ Progress = Callable[[int, int], None]
 
 _BATCH = 4  # passages in one native call: about a second, so that Ctrl-C is answered
 
+_COPIED = 10_000  # rows at a time; a few megabytes
+
 
 @dataclass(frozen=True, slots=True)
 class _Lap:
@@ -98,6 +100,42 @@ def drop_others(store: Writer, embedder: Embedder) -> int:
     others = [space for space in embeddings.spaces(store) if space.fingerprint != own]
     _drop(store, others)
     return len(others)
+
+
+def compact(store: Writer) -> int:
+    """Give back the room of vectors whose passages are in no note any more; how many there were.
+
+    What stays is copied to a new file, which counts from the moment when the index says so: an
+    interruption at any time leaves the old one or the new one in force.
+
+    Raises:
+        Busy: another process is embedding.
+        IndexUnusable: the vectors are damaged, or cannot be written.
+    """
+    with _alone(store):
+        return sum(_compacted(store, space) for space in embeddings.spaces(store))
+
+
+def _compacted(store: Writer, space: Space) -> int:
+    old = VectorFile(_beside(store, space.file), space.dimensions)
+    with store.batch():
+        kept = embeddings.drop_orphans(store, space)
+        dropped = space.rows - len(kept)
+        if not dropped:
+            return 0
+        name = _next_name(space.file)
+        new = VectorFile(_beside(store, name), space.dimensions)
+        rows = old.rows(space.rows)
+        for at in range(0, len(kept), _COPIED):
+            new.append(rows[kept[at : at + _COPIED]], at)
+        embeddings.move_rows(store, space, kept, name)
+    old.file.unlink(missing_ok=True)
+    return dropped
+
+
+def _next_name(file: str) -> str:
+    """`index.sqlite.vectors-3` and `index.sqlite.vectors-3b` by turns."""
+    return file.removesuffix("b") if file.endswith("b") else f"{file}b"
 
 
 def _embed_batch(

@@ -400,3 +400,16 @@ class IndexStatus:
     problems: tuple[str, ...]
     last_indexed: str | None
     vectors: tuple[VectorStatus, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    what: str
+    """What was looked at, in a word."""
+    state: str
+    """`good`; `remark` where something could be better; `bad` where something is wrong."""
+    said: str
+    step: str = ""
+    """What to do next; empty where nothing is to be done."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from qmd_py import fusion, passages
-from qmd_py.errors import ModelMissing, UsageError
+from qmd_py.errors import IndexUnusable, ModelMissing, UsageError
 from qmd_py.models import Embedder
 from qmd_py.query import Query, Word, parse
 from qmd_py.records import Candidate, Run, Scope
@@ -153,6 +153,26 @@ def by_meaning(
     Raises:
         IndexUnusable: the vectors on disk are damaged.
     """
+    try:
+        runs = _by_meaning(store, space, query, scope, asked)
+    except IndexUnusable:
+        if (now := _moved(store, space)) is None:
+            raise
+        return _by_meaning(store, now, query, scope, asked)
+    # rows got other numbers meanwhile, and may have been taken for each other's passages
+    now = _moved(store, space)
+    return _by_meaning(store, now, query, scope, asked) if now else runs
+
+
+def _moved(store: Reader, space: Space) -> Space | None:
+    """The space as it is now, when another process has put its vectors into another file."""
+    now = embeddings.space_of(store, space.fingerprint)
+    return now if now and now.file != space.file else None
+
+
+def _by_meaning(
+    store: Reader, space: Space, query: Query, scope: Scope, asked: "Matrix"
+) -> list[Run]:
     from qmd_py import vectors
 
     file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)

@@ -27,7 +27,7 @@ ROWS = (
     {"chunking", "embedded", "files", "git", "gguf", "query", "stages", "vectors"},
     {"cache", "download", "expansion", "policies", "provenance", "store"},
     {"entries", "gate", "llama", "retrieval", "snippets"},
-    {"citing", "embedding", "indexing", "reranking", "sections", "sizes", "widening"},
+    {"checking", "citing", "embedding", "indexing", "reranking", "sections", "sizes", "widening"},
     {"claims", "search"},
     {"evaluation"},
     {"render"},

@@ -26,6 +26,7 @@ _COMMANDS = {
     "collection": "collecting.collection",
     "cache": "caching.cache",
     "models": "managing.models",
+    "doctor": "doctoring.doctor",
 }
 """Command or group of commands → where it is, below this package."""
 

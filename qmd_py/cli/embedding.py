@@ -28,7 +28,10 @@ def embed(
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Embed everything anew.")] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Drop the vectors of other models first.")
+        bool,
+        typer.Option(
+            "--prune", help="Drop the vectors of other models and of texts that are gone."
+        ),
     ] = False,
     device: Device = "auto",
     index: IndexOption = None,
@@ -54,6 +57,7 @@ def embed(
             embedding.start_anew(store, embedder)
         if prune:
             notice(f"dropped the vectors of {embedding.drop_others(store, embedder)} other models")
+            notice(f"dropped {embedding.compact(store)} vectors of texts that are gone")
         run(store, embedder, seconds)
 
 

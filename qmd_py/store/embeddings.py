@@ -146,6 +146,45 @@ def drop_failed(store: "Writer", space: Space) -> None:
     store.execute("DELETE FROM meta WHERE key = ?", (_whole(space),))
 
 
+def drop_orphans(store: "Writer", space: Space) -> list[int]:
+    """Forget the vectors of passages that no note has any more; the rows of those that stay, in order."""
+    store.execute(
+        """DELETE FROM vectors WHERE space = ?
+        AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.key = vectors.key)""",
+        (space.id,),
+    )
+    rows = store.rows(
+        "SELECT row FROM vectors WHERE space = ? AND row IS NOT NULL ORDER BY row", [space.id]
+    )
+    return [row for (row,) in rows]
+
+
+def move_rows(store: "Writer", space: Space, rows: Sequence[int], file: str) -> None:
+    """Let the vectors of some rows, in order, be the first rows of another file."""
+    # no new number is taken: each is at most the old one, and all before it have moved
+    store.executemany(
+        "UPDATE vectors SET row = ? WHERE space = ? AND row = ?",
+        [(at, space.id, row) for at, row in enumerate(rows) if at != row],
+    )
+    store.execute("UPDATE spaces SET file = ? WHERE id = ?", (file, space.id))
+
+
+def some(store: Reader, space: Space, count: int) -> list[tuple[int, Pending]]:
+    """A few passages that have vectors, spread over the space, each with its row."""
+    step = max(space.rows // count, 1)
+    rows = store.rows(
+        """SELECT v.row, c.id, c.key, n.title, n.aliases, coalesce(s.path, '[]'), c.text
+        FROM vectors v JOIN chunks c ON c.key = v.key JOIN notes n USING (pid)
+        LEFT JOIN sections s ON s.pid = c.pid AND s.ordinal = c.section
+        WHERE v.space = ? AND v.row IS NOT NULL GROUP BY v.row / ? ORDER BY v.row LIMIT ?""",
+        [space.id, step, count],
+    )
+    return [
+        (row, Pending(id_, key, title, Reader.strings(aliases), Reader.strings(path), text))
+        for row, id_, key, title, aliases, path, text in rows
+    ]
+
+
 def candidates(store: Reader, space: Space, scores: Iterable[tuple[int, float]]) -> list[Candidate]:
     """The chunks that stand behind scored rows, in the same order; equal passages together."""
     by_row = dict(scores)
