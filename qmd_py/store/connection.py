@@ -41,14 +41,11 @@ def open_for_writing(file: Path) -> sqlite3.Connection:
     with translated(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(file, timeout=_PATIENCE, isolation_level=None)
-        _check_ours(connection, file)
-        _switch_to_wal(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA journal_size_limit = 67108864")
-        # a page that is written over and over goes into the file once
-        connection.execute("PRAGMA wal_autocheckpoint = 8192")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        try:
+            version = _prepared(connection, file)
+        except BaseException:
+            connection.close()
+            raise
     if version > SCHEMA_VERSION:
         connection.close()
         raise IndexUnusable(_version_message(file, version))
@@ -73,6 +70,18 @@ def translated(file: Path) -> Iterator[None]:
         raise IndexUnusable(
             f"index {file}: {error.strerror}: choose another with --index"
         ) from error
+
+
+def _prepared(connection: sqlite3.Connection, file: Path) -> int:
+    """Make a connection ready to write; the version of the index."""
+    _check_ours(connection, file)
+    _switch_to_wal(connection)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA journal_size_limit = 67108864")
+    # a page that is written over and over goes into the file once
+    connection.execute("PRAGMA wal_autocheckpoint = 8192")
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _connect_read_only(file: Path) -> sqlite3.Connection:
