@@ -209,7 +209,8 @@ def _note(entry: os.DirEntry[str], here: _Place, max_bytes: int, walk: Walk) -> 
     except UnicodeEncodeError:
         walk.problems.append(f"the name of {os.fsencode(entry.path)!r} is not UTF-8")
         return
-    except FileNotFoundError:  # deleted since its folder was listed
+    except FileNotFoundError:  # deleted since its folder was listed, or the folder went away
+        walk.unseen += [] if here.folder.is_dir() else [here.prefix]
         return
     except OSError as error:
         walk.problems.append(f"cannot read {entry.path}: {error.strerror}")

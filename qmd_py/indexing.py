@@ -51,7 +51,11 @@ def update(
     if not root.is_dir() and not prune:
         return IndexReport(collection.name, problems=(_vanished(collection, "is gone"),))
     made_by = fingerprint(settings)
-    found = list(_walk(collection, settings, walk)) if root.is_dir() else []
+    before = _identity(root)
+    found = list(_walk(collection, settings, walk)) if before else []
+    if _identity(root) != before:  # an unmounted disk leaves another, empty folder
+        problem = _vanished(collection, "went away while it was looked through")
+        return IndexReport(collection.name, problems=(problem,))
     plan = _plan(found, store.known_files(collection), made_by, walk)
     if not found and plan.gone and not prune:
         return IndexReport(collection.name, problems=(_vanished(collection, "has no notes"),))
@@ -244,6 +248,15 @@ class _Work:
             indexed_at=_now(),
             made_by=self._made_by,
         )
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one at the same path; None when there is none."""
+    try:
+        state = folder.stat()
+    except OSError:
+        return None
+    return (state.st_dev, state.st_ino) if folder.is_dir() else None
 
 
 def _walk(collection: Collection, settings: Settings, walk: Walk) -> Iterator[Found]:

@@ -112,6 +112,45 @@ def test_an_ignore_file_that_is_a_link_is_not_read(folder: Path, outside: Path) 
     assert [one.file for one in found] == ["a.md"]
 
 
+def test_a_folder_that_goes_away_while_it_is_listed_deletes_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.md", "b.md", "c.md", "sub/d.md", "sub/e.md"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("text")
+    scandir = os.scandir
+    with Writer.open(tmp_path / "index.sqlite") as store:
+        indexing.update(store, indexing.collection_for(store, folder), Settings())
+        for gone, left in ((folder, False), (folder, True), (folder / "sub", False)):
+
+            def listed(path: Path, gone: Path = gone, left: bool = left) -> list[os.DirEntry[str]]:
+                found = list(scandir(path))
+                if Path(path) == gone:
+                    gone.rename(tmp_path / "away")
+                    if left:
+                        gone.mkdir()
+                return found
+
+            monkeypatch.setattr(os, "scandir", listed)
+            indexing.update(store, store.collections()[0], Settings())
+            monkeypatch.undo()
+            assert store.status().notes == 5
+            if left:
+                gone.rmdir()
+            (tmp_path / "away").rename(gone)
+
+
+def test_a_file_above_the_limit_is_passed_over_by_name(
+    qmd: "Callable[..., Result]", folder: Path
+) -> None:
+    (folder / "a.md").write_text("text")
+    with (folder / "line.md").open("w") as stream:
+        stream.truncate(50_000_000)
+    shown = qmd("index", "--no-embed", folder)
+    assert shown.exit_code == 0
+    assert f"1 passed over ({folder}/line.md is larger than 10000000 bytes" in shown.stdout
+
+
 # Patterns
 
 

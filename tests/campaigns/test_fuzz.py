@@ -30,7 +30,7 @@ from qmd_py.store.writer import Writer
 from qmd_py.terms import Analyzer
 from tests.campaigns.conftest import Tally
 
-EXAMPLES = [60, pytest.param(4000, marks=pytest.mark.campaign)]
+EXAMPLES = [60, pytest.param(2000, marks=pytest.mark.campaign)]
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 ANALYZER = Analyzer(("en", "ru"))
 
