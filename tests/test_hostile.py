@@ -223,9 +223,9 @@ ODD_NOTES = {
     "60,000 characters of aliases": f"---\naliases: {'a, ' * 20_000}\n---\nfindme "
     + "text " * 5000,
     "a heading of 200,000 characters": "# " + "h " * 100_000 + "\n\nfindme",
-    "a setext heading of 100,000 lines": "a\n" * 100_000 + "findme\n===\n",
-    "300,000 headings": "# a\n" * 300_000 + "findme",
-    "100,000 references": "[a]:\n" * 100_000 + "\nfindme",
+    "a setext heading of 30,000 lines": "a\n" * 30_000 + "findme\n===\n",
+    "200,001 headings": "# a\n" * 200_001 + "findme",
+    "50,000 references": "[a]:\n" * 50_000 + "\nfindme",
     "300 quotes deep": "> " * 300 + "findme",
     "NULs": "find\0\0\0me findme\0" * 100,
     "odd tags": "---\na: !!python/object/apply:os.system ['false']\n---\nfindme",
@@ -314,10 +314,8 @@ def on_a_terminal(*words: str) -> str:
 
 @pytest.mark.parametrize(
     "words",
-    ["search evil", "search evil --json", "search evil --csv", "search evil --md",
-     "search evil --files", "search evil --full", "section 1", "section 1 --json",
-     "section 1 --html", "get 1", "toc 1", "toc 1 --json", "ls", "ls --json", "status",
-     "status --json", "collection list", "index --no-embed", "section 1 nosuch", "search zzz -c evil"],
+    ["search evil --full", "search evil --json", "search evil --csv", "section 1", "section 1 --json",
+     "section 1 --html", "toc 1", "ls", "index --no-embed", "section 1 nosuch"],
 )  # fmt: skip
 def test_nothing_commands_the_terminal(evil: Path, words: str) -> None:
     shown = on_a_terminal(*words.split())

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 Qmd = Callable[..., "Result"]
-ROUNDS = pytest.mark.parametrize("rounds", [3, pytest.param(25, marks=pytest.mark.campaign)])
+ROUNDS = pytest.mark.parametrize("rounds", [2, pytest.param(25, marks=pytest.mark.campaign)])
 ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root's rights, and drops them")
 
 

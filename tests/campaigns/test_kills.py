@@ -27,7 +27,7 @@ from tests.campaigns.conftest import Tally
 from tests.fakes import FakeEmbedder
 from tests.tiny import TinyHub, write_gguf
 
-ROUNDS = pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.campaign)])
+ROUNDS = pytest.mark.parametrize("rounds", [3, pytest.param(100, marks=pytest.mark.campaign)])
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda n: n.name)
 WORDS = [
     "apples",
