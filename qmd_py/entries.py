@@ -146,7 +146,7 @@ def _result(source: Source, settings: Settings) -> Result:
     if text.digest == source.known:
         return Entry(text.digest, None)
     note = note_of(source.path, text, settings.chunk_chars)
-    terms, chunk_terms = _note_terms(note, _analyzer(settings.languages))
+    terms, chunk_terms = note_terms(note, _analyzer(settings.languages))
     keys = tuple(map(passages.key, note_passages(note)))
     return Entry(text.digest, Made(note, terms, chunk_terms, keys))
 
@@ -182,7 +182,7 @@ def note_passages(note: Note) -> list[str]:
     ]
 
 
-def _note_terms(note: Note, analyzer: Analyzer) -> tuple[Terms, tuple[Terms, ...]]:
+def note_terms(note: Note, analyzer: Analyzer) -> tuple[Terms, tuple[Terms, ...]]:
     """The terms of a whole note, and of each chunk: its own, its headings' and the title's.
 
     A note holds its chunks, so each text is read once for both.
