@@ -108,10 +108,7 @@ def test_without_llama_all_but_its_stages_works(shelf: Shelf, judge: Path, prepa
 LIGHT = (
     ("search", "apples"),
     ("status",),
-    ("ls",),
     ("get", "a.md"),
-    ("collection", "list"),
-    ("--help",),
     ("--version",),
     ("query", "--help"),
 )

@@ -48,12 +48,12 @@ def whole(index: Path) -> bool:
 def test_an_index_of_several_batches_is_made_anew(
     qmd: Qmd, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(folder, {f"{at}.md": f"apples {at}" for at in range(450)})
-    assert qmd("index", "--no-embed", folder).stdout == "notes: 450 new\n"
+    write(folder, {f"{at}.md": f"apples {at}" for at in range(250)})
+    assert qmd("index", "--no-embed", folder).stdout == "notes: 250 new\n"
     (tmp_path / "config.toml").write_text('languages = ["de"]')
     monkeypatch.setenv("QMD_CONFIG", str(tmp_path / "config.toml"))
-    assert qmd("index", "--no-embed").stdout == "notes: 450 changed\n"
-    assert len(paths(qmd("search", "apples", "-n", "999", "--json", "--no-toc"))) == 450
+    assert qmd("index", "--no-embed").stdout == "notes: 250 changed\n"
+    assert len(paths(qmd("search", "apples", "-n", "999", "--json", "--no-toc"))) == 250
 
 
 def test_what_a_dead_process_left_locks_nobody_out(
@@ -98,10 +98,10 @@ def limited(size: int) -> Callable[[], None]:
 
 def test_a_full_disk_is_told_and_what_was_there_answers(tmp_path: Path) -> None:
     shelf = Shelf.of(tmp_path, {"a.md": "apples"})
-    write(shelf.folder, {f"{at}.md": f"bread {at} " * 1000 for at in range(40)})
+    write(shelf.folder, {f"{at}.md": f"bread {at} " * 500 for at in range(30)})
     command = [sys.executable, "-m", "qmd_py", "index", "--no-embed", "--index", str(shelf.index)]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, preexec_fn=limited(300_000)
+        command, capture_output=True, text=True, check=False, preexec_fn=limited(100_000)
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"qmd: index {shelf.index}: ")
@@ -109,12 +109,12 @@ def test_a_full_disk_is_told_and_what_was_there_answers(tmp_path: Path) -> None:
     assert whole(shelf.index)
     assert shelf.hits("apples") == ["a.md"]
     assert shelf("index", "--no-embed").exit_code == 0
-    assert len(shelf.hits("bread", "-n", "99")) == 40
+    assert len(shelf.hits("bread", "-n", "99")) == 30
 
 
 def test_a_temporary_folder_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
     shelf = Shelf.of(tmp_path, {"a.md": "apples"})
-    write(shelf.folder, {f"{at}.md": f"bread {at}" for at in range(300)})
+    write(shelf.folder, {f"{at}.md": f"bread {at}" for at in range(30)})
     env = {**os.environ, "SQLITE_TMPDIR": "/nowhere", "TMPDIR": "/nowhere"}
     for words in (["index", "--no-embed"], ["search", "bread"]):
         command = [sys.executable, "-m", "qmd_py", *words, "--index", str(shelf.index)]
@@ -190,12 +190,12 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize("moment", [1, 150, 399])
+@pytest.mark.parametrize("moment", [1, 249])
 def test_an_interrupt_leaves_what_was_done_and_the_next_run_ends_it(
     tmp_path: Path, moment: int
 ) -> None:
     shelf = Shelf.of(tmp_path, {})
-    write(shelf.folder, {f"{at:03}.md": f"bread {at}" for at in range(400)})
+    write(shelf.folder, {f"{at:03}.md": f"bread {at}" for at in range(250)})
     command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), str(moment)]
     done = subprocess.run(
         [*command, "index", "--no-embed", "--index", str(shelf.index)],
@@ -204,4 +204,4 @@ def test_an_interrupt_leaves_what_was_done_and_the_next_run_ends_it(
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
     assert whole(shelf.index)
     assert shelf("index", "--no-embed").exit_code == 0
-    assert len(shelf.answer("ls")) == 400
+    assert len(shelf.answer("ls")) == 250
