@@ -386,6 +386,25 @@ class TestFreshness:
         hit = answered(ask("search", query="кошка"))["results"][0]
         assert hit["path"] == "new.md"
 
+    def test_notes_that_were_never_embedded_are_left_to_the_user(
+        self, desk: Desk, folder: Path, index: Path
+    ) -> None:
+        with Writer.open(index) as store:
+            embedding.drop_others(store, FakeEmbedder("another"))
+        loads = []
+
+        def load() -> FakeEmbedder:
+            loads.append(FakeEmbedder())
+            return loads[-1]
+
+        fresh = Refresher(desk.config, load, every=0.0, patience=REFRESHED, share=1.0)
+        (folder / "new.md").write_text("# Feline\n")
+        for _ in range(2):
+            fresh.look()
+            fresh.finish(REFRESHED)
+        assert len(loads) == 1
+        assert loads[0].seen == []
+
     def test_looks_are_rare(self, desk: Desk, ask: Ask, folder: Path) -> None:
         patient = replace(desk, fresh=Refresher(desk.config, FakeEmbedder, every=1000.0))
         tools.call(patient, "search", {"query": "walrus"})

@@ -111,15 +111,14 @@ class Refresher:
 
     def _embed(self, store: Writer) -> None:
         """Embed what is new, where the notes were embedded before; what is left waits its turn."""
-        if not self._unembedded:
-            return
-        embedder = self._embedder()
+        embedder = self._embedder() if self._unembedded else None
         if embedder is None:
             return
         try:
+            pending = 0
             if embeddings.space_of(store, fingerprint(store, embedder)):
-                report = embedding.embed(store, embedder, seconds=_EMBEDDING)
-                self._unembedded = report.pending > 0
+                pending = embedding.embed(store, embedder, seconds=_EMBEDDING).pending
+            self._unembedded = pending > 0
         finally:
             close = getattr(embedder, "close", None)
             if close:
