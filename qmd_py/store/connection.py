@@ -11,7 +11,7 @@ from qmd_py.errors import IndexMissing, IndexUnusable, UsageError
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` of an index that this program reads."""
 
-_PATIENCE = 15.0  # seconds; the longest batch of a writer takes about one
+_PATIENCE = 60.0  # seconds; a batch takes about one, but eight may wait on a busy machine
 
 
 def open_for_reading(file: Path) -> sqlite3.Connection:

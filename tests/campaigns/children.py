@@ -51,6 +51,8 @@ class Child:
                 os.dup2(log.fileno(), 2)
             import sys
 
+            # a run in the background of a script has it ignored
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.stdout, sys.stderr = open(1, "w"), open(2, "w")  # noqa: SIM115 — to the end
             try:
                 work()
