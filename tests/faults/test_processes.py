@@ -176,15 +176,15 @@ def test_an_index_deleted_by_hand_is_made_again(
 
 INTERRUPTED = """
     import os, signal, sys
-    from qmd_py import entries
-    plain, done, moment = entries.note_of, 0, int(sys.argv.pop(1))
-    def slowly(*args):
+    from qmd_py.store.writer import Writer
+    plain, done, moment = Writer.put_note, 0, int(sys.argv.pop(1))
+    def interrupted(*args, **more):
         global done
         done += 1
         if done == moment:
             os.kill(os.getpid(), signal.SIGINT)
-        return plain(*args)
-    entries.note_of = slowly
+        return plain(*args, **more)
+    Writer.put_note = interrupted
     from qmd_py.cli import main
     main()
 """
