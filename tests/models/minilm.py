@@ -1,6 +1,10 @@
-"""all-MiniLM-L6-v2 out of its package: as GGUF files, and as sentence-transformers computes it."""
+"""all-MiniLM-L6-v2 out of its package: as GGUF files, and as sentence-transformers computes it.
+
+`python -m tests.models.minilm FILE` writes the one in 16 bits.
+"""
 
 import json
+import sys
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +14,7 @@ import gguf
 import numpy as np
 from tokenizers import Tokenizer
 
-from tests import reference
+from tests import reference, wheels
 from tests.reference import Wide
 from tests.tiny import Shape, Weights, write_bert
 
@@ -89,3 +93,8 @@ def _weights(packed: bytes, layers: int) -> Weights:
         begin, end = about["data_offsets"]
         found[name] = np.frombuffer(data[begin:end], np.float32).reshape(about["shape"])
     return found
+
+
+if __name__ == "__main__":
+    made = Path(sys.argv[1])
+    unpack(wheels.fetch(PACKAGE, made.parent)).write(made, gguf.GGMLQuantizationType.F16)
