@@ -172,7 +172,8 @@ def _carry_out(
     report = IndexReport(collection.name)
     work = _Work(store, collection, plan.gone, fingerprint(settings))
     sources = [work.source(found, known) for found, known in plan.read]
-    processes = config.threads() if len(sources) >= _MANY else 0
+    # this one is kept busy by writing
+    processes = config.threads() - 1 if len(sources) >= _MANY else 0
     with contextlib.closing(entries.results(sources, settings, processes)) as results:
         for at, batch in _batches(plan.read):
             with store.batch():

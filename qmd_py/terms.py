@@ -120,7 +120,18 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower()
     folded = unicodedata.normalize("NFKC", word).casefold().translate(_APOSTROPHES)
-    return "".join(map(_base, unicodedata.normalize("NFC", folded))) or folded
+    return unicodedata.normalize("NFC", folded).translate(_BASES) or folded
+
+
+class _Bases(dict[int, str]):
+    """For `str.translate`: each character that was met, and what stands for it."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = found = _base(chr(code))
+        return found
+
+
+_BASES = _Bases()
 
 
 def _base(character: str) -> str:
@@ -215,7 +226,8 @@ class Analyzer:
         words: list[str] = []
         compounds: dict[str, None] = {}
         shortened: dict[str, None] = {}
-        for run in _RUN.findall(_normal(word)):
+        normal = _normal(word)
+        for run in [normal] if normal.isalnum() else _RUN.findall(normal):
             compounds.update(dict.fromkeys(self._compounds(run)))
             for _, part in _parts(run):
                 words += self._part_terms(part)
@@ -229,7 +241,13 @@ class Analyzer:
     def _part_terms(self, part: str) -> list[str]:
         if not _has_unspaced(part):
             return [self._term(part)]
-        return [term for span in self._part_spans(part, 0) for term in span.terms]
+        found: list[str] = []
+        at = 0
+        for run in _unspaced_run().finditer(part):
+            found += [self._term(part[at : run.start()])] if run.start() > at else []
+            found += [fold(term) for _, term in _bigrams(run[0])]
+            at = run.end()
+        return [*found, self._term(part[at:])] if at < len(part) else found
 
     def _part_spans(self, part: str, offset: int) -> Iterator[Span]:
         at = 0

@@ -1,7 +1,8 @@
 """Everything that is timed, in one run: `python -m tests.bench.speed`.
 
 Prints a table, ours against the npm qmd on the same files, and writes it with machine, versions and
-commit as JSON into `results/`, with the curves as SVG. What is where comes from the environment:
+commit as JSON into `results/`, with the curves as SVG. A run of all works puts the table into the
+README too. What is where comes from the environment:
 
     QMD_BENCH_PEER      folder with the npm qmd and its Node in `node_modules`; without it, ours alone
     QMD_BENCH_CORPUS    folder with `en`, the 173 pages
@@ -31,6 +32,8 @@ from tests.bench.measuring import Command, Cost, Pair, Run, paired
 from tests.bench.tools import Models, Ours, Theirs
 
 RESULTS = Path(__file__).parent / "results"
+README = RESULTS.parents[2] / "README.md"
+BEGIN, END = "<!-- speed: written by tests/bench/speed.py -->\n", "<!-- end of speed -->\n"
 QUESTION = "how to create internal links between notes"
 TYPED = f"lex: internal links notes\nvec: {QUESTION}"
 
@@ -322,6 +325,17 @@ def main() -> None:
     curves = plot.svg([(r.work, r.notes, r.ours.seconds, _seconds(r.theirs)) for r in rows])
     (RESULTS / "speed.svg").write_text(curves, encoding="utf-8")
     print(f"\nwritten to {file} and {RESULTS / 'speed.svg'}")
+    if wanted == ("",):
+        publish(rows, about)
+
+
+def publish(rows: Sequence[Row], about: dict[str, str]) -> None:
+    """Put the table into the README, in place of the last one."""
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    table = "\n".join([header(), *map(line, rows)])
+    told = f"{about['processor']}, {about['threads']} threads, load {about['load']}, {about['date'][:10]}, commit {about['commit'][:12]}."
+    _, _, after = rest.partition(END)
+    README.write_text(f"{before}{BEGIN}{table}\n\n{told}\n{END}{after}", encoding="utf-8")
 
 
 def _seconds(cost: Cost | None) -> float | None:
