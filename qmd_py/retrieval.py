@@ -178,9 +178,10 @@ def _by_meaning(
     file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)
     matrix = file.rows(space.rows)
     if matching.is_everything(query, scope):
-        return [_nearest_of_all(store, space, matrix, one) for one in asked]
+        return [_nearest_of_all(store, space, one) for one in vectors.cosines(matrix, asked)]
     rows = embeddings.rows_in_scope(store, space, query, scope)
-    return [_nearest_of(matrix, one, rows) for one in asked]
+    chosen = vectors.cosines(matrix[[row for row, _, _ in rows]], asked)
+    return [_nearest_of(rows, one) for one in chosen]
 
 
 def vectors_of(embedder: Embedder, question: str, variants: Sequence[str]) -> "Matrix":
@@ -273,24 +274,21 @@ def _content(name: str, analyzer: Analyzer) -> frozenset[str]:
     return frozenset(analyzer.words(" ".join(words)))
 
 
-def _nearest_of_all(store: Reader, space: Space, matrix: "Matrix", question: "Matrix") -> Run:
+def _nearest_of_all(store: Reader, space: Space, scores: "Matrix") -> Run:
     """The best chunks of all; rows that no note uses any more take no place from others."""
     from qmd_py import vectors
 
     depth = DEPTH
     while True:
-        best = vectors.nearest(matrix, question, depth)
+        best = vectors.best(scores, depth)
         found = embeddings.candidates(store, space, best)
-        if len(found) >= DEPTH or depth >= len(matrix):
+        if len(found) >= DEPTH or depth >= len(scores):
             return found[:DEPTH]
         depth *= 2
 
 
-def _nearest_of(matrix: "Matrix", question: "Matrix", rows: list[tuple[int, int, int]]) -> Run:
+def _nearest_of(rows: list[tuple[int, int, int]], scores: "Matrix") -> Run:
     """The best of the given (row, chunk id, pid), ties in their order."""
-    if not rows:
-        return []
-    scores = matrix[[row for row, _, _ in rows]] @ question
     found = [
         Candidate(id_, pid, float(score)) for (_, id_, pid), score in zip(rows, scores, strict=True)
     ]

@@ -61,15 +61,23 @@ class VectorFile:
         return f"the vectors in {self.file} are damaged: run 'qmd embed --force' to make them anew"
 
 
-def nearest(matrix: "Matrix", query: "Matrix", depth: int) -> list[tuple[int, float]]:
-    """The rows most like a query, with their cosines, best first; ties by row number.
+def cosines(matrix: "Matrix", queries: "Matrix") -> "Matrix":
+    """Of each query with all rows, one query a line: one pass over the rows, which is what costs.
 
     Args:
         matrix: unit vectors, shape (rows, dimensions).
-        query: one unit vector, shape (dimensions,).
+        queries: unit vectors, shape (queries, dimensions).
+    """
+    return queries @ matrix.T
+
+
+def best(scores: "Matrix", depth: int) -> list[tuple[int, float]]:
+    """The rows of the highest scores with them, best first; ties by row number.
+
+    Args:
+        scores: one a row, shape (rows,).
         depth: how many at most.
     """
-    scores = matrix @ query
     chosen = np.arange(len(scores))
     if depth < len(scores):
         # with all that tie with the last one, so that row numbers decide between them

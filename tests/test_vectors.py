@@ -9,6 +9,10 @@ from qmd_py.errors import Busy, IndexUnusable
 from qmd_py.vectors import VectorFile
 
 
+def nearest_rows(matrix, query, depth: int) -> list[tuple[int, float]]:
+    return vectors.best(vectors.cosines(matrix, query[None])[0], depth)
+
+
 def units(*angles: float):
     """Unit vectors in the plane at these angles, in degrees."""
     radians = np.radians(angles)
@@ -112,7 +116,7 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 )
 def test_nearest_come_first(depth: int, found: list[int]) -> None:
     matrix = units(90, 10, 20, 180)
-    nearest = vectors.nearest(matrix, units(0)[0], depth)
+    nearest = nearest_rows(matrix, units(0)[0], depth)
     assert [row for row, _ in nearest] == found
     cosines = [float(np.cos(np.radians((90, 10, 20, 180)[row]))) for row in found]
     assert [score for _, score in nearest] == pytest.approx(cosines, abs=1e-6)
@@ -120,7 +124,7 @@ def test_nearest_come_first(depth: int, found: list[int]) -> None:
 
 def test_ties_go_by_row_number_at_the_cut_too() -> None:
     matrix = units(*[30, 0] * 50)
-    nearest = vectors.nearest(matrix, units(0)[0], 53)
+    nearest = nearest_rows(matrix, units(0)[0], 53)
     assert [row for row, _ in nearest] == [*range(1, 100, 2), 0, 2, 4]
 
 
@@ -128,15 +132,15 @@ def test_a_shorter_list_is_the_beginning_of_a_longer_one() -> None:
     random = np.random.default_rng(7)
     matrix = random.standard_normal((500, 8)).astype(np.float32)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-    whole = vectors.nearest(matrix, matrix[0], 500)
+    whole = nearest_rows(matrix, matrix[0], 500)
     assert whole[0][0] == 0
     assert whole[0][1] == pytest.approx(1, abs=1e-6)
     for depth in (1, 10, 499):
-        assert vectors.nearest(matrix, matrix[0], depth) == whole[:depth]
+        assert nearest_rows(matrix, matrix[0], depth) == whole[:depth]
 
 
 def test_nothing_is_near_in_an_empty_matrix() -> None:
-    assert vectors.nearest(np.zeros((0, 2), dtype=np.float32), units(0)[0], 5) == []
+    assert nearest_rows(np.zeros((0, 2), dtype=np.float32), units(0)[0], 5) == []
 
 
 @pytest.mark.parametrize(
@@ -160,3 +164,12 @@ def test_a_lock_is_held_by_one_and_freed_after(tmp_path: Path) -> None:
         pass
     with vectors.locked(file):
         assert file.exists()
+
+
+def test_several_queries_score_as_each_alone() -> None:
+    random = np.random.default_rng(3)
+    matrix = random.standard_normal((300, 16)).astype(np.float32)
+    together = vectors.cosines(matrix, matrix[:4])
+    assert together.shape == (4, 300)
+    for row, query in zip(together, matrix, strict=False):
+        assert row == pytest.approx(vectors.cosines(matrix, query[None])[0], abs=1e-5)

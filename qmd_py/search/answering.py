@@ -111,6 +111,7 @@ def dense(
     models: Models,
     others: Sequence[tuple[str, str]],
     stages: Stages,
+    own: Run | None = None,
 ) -> dict[str, Run]:
     """The dense runs of a question, as `dense`, and of its other wordings, united by their kinds.
 
@@ -123,6 +124,7 @@ def dense(
         models: with an embedder or not.
         others: (kind, text) of other wordings.
         stages: takes remarks.
+        own: the run of the question itself where it is known; then it is not searched again.
     """
     if models.embedder is None or "dense" in ask.without:
         return {}
@@ -134,10 +136,13 @@ def dense(
     texts = [text for _, text in wanted]
     try:
         rows = retrieval.vectors_of(models.embedder, asked.query.plain, texts)
-        own, *found = retrieval.by_meaning(store, space, asked.query, ask.scope, rows)
+        first = 0 if own is None else 1
+        found = retrieval.by_meaning(store, space, asked.query, ask.scope, rows[first:])
     except (IndexUnusable, ModelFailed, ModelMissing) as error:  # words answer all the same
         stages.failure(f"dense: {error}")
         return {}
+    if own is None:
+        own, *found = found
     runs: dict[str, list[Run]] = {}
     for (kind, _), run in zip(wanted, found, strict=True):
         runs.setdefault(kind, []).append(run)

@@ -62,7 +62,9 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
     with stages.of("retrieve"):
         lexed = _lexed(store, asked, ask, widened, analyzer)
         others = _other_wordings(widened, ask)
-        meant = dense(store, asked, ask, models, others, stages) if others else own
+        meant = own
+        if others and own:
+            meant = dense(store, asked, ask, models, others, stages, own["dense"])
     with stages.of("fuse"):
         lists, weights = _lists(asked, worded, titled, lexed, meant, widened)
         sure = _sure(lists, models)
