@@ -49,8 +49,10 @@ class Command:
             start_new_session=True,
         )
         held = _Watch(process.pid) if watch else None
+        assert process.stderr
         try:
-            said = process.stderr.read() if process.stderr else b""
+            with process.stderr as stream:
+                said = stream.read()
             _, status, used = os.wait4(process.pid, 0)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)

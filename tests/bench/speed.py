@@ -34,6 +34,7 @@ from tests.bench.tools import Models, Ours, Theirs
 RESULTS = Path(__file__).parent / "results"
 README = RESULTS.parents[2] / "README.md"
 BEGIN, END = "<!-- speed: written by tests/bench/speed.py -->\n", "<!-- end of speed -->\n"
+_PLOT = "![Seconds over the number of notes](tests/bench/results/speed.svg)"
 QUESTION = "how to create internal links between notes"
 TYPED = f"lex: internal links notes\nvec: {QUESTION}"
 
@@ -335,7 +336,9 @@ def publish(rows: Sequence[Row], about: dict[str, str]) -> None:
     table = "\n".join([header(), *map(line, rows)])
     told = f"{about['processor']}, {about['threads']} threads, load {about['load']}, {about['date'][:10]}, commit {about['commit'][:12]}."
     _, _, after = rest.partition(END)
-    README.write_text(f"{before}{BEGIN}{table}\n\n{told}\n{END}{after}", encoding="utf-8")
+    README.write_text(
+        f"{before}{BEGIN}{table}\n\n{told}\n\n{_PLOT}\n{END}{after}", encoding="utf-8"
+    )
 
 
 def _seconds(cost: Cost | None) -> float | None:
