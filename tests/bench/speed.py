@@ -141,13 +141,19 @@ def pages(bench: Bench) -> Iterator[Row]:
     folder = bench.corpus / "en" if bench.corpus else bench.vault(173)
     ours, theirs = bench.ours("pages"), bench.theirs("pages")
     ours.forget()
-    ours.command("index", str(folder)).run()
+    ours.command("index", str(folder), "--no-embed").run()
+    fill(ours)
     if theirs:
         theirs.forget()
         theirs.command("collection", "add", str(folder), "--name", "notes").run()
     yield bench.row("search", 173, Bar(0.6), *searches(ours, theirs, ["internal links"]))
     query = ours.command("query", QUESTION, "--no-expand", "--no-rerank", "--json")
     yield bench.row("query without language models", 173, Bar(seconds=0.45), query.run, None)
+
+
+def fill(ours: Ours) -> None:
+    """Vectors for all passages, in a process of its own: a child's peak is never below ours."""
+    subprocess.run([sys.executable, "-m", "tests.bench.filling", str(ours.index)], check=True)
 
 
 def searches(ours: Ours, theirs: Theirs | None, questions: Sequence[str]) -> tuple[Run, Run | None]:
@@ -196,8 +202,7 @@ def vault(bench: Bench, notes: int) -> Iterator[Row]:
     asked = vaults.questions(3)
     bar = Bar(1.0) if large else Bar()
     yield bench.row("search", notes, bar, *searches(ours, theirs, asked))
-    # in processes of their own, like all that needs memory: a child's peak is never below ours
-    subprocess.run([sys.executable, "-m", "tests.bench.filling", str(ours.index)], check=True)
+    fill(ours)
     query = ours.command("query", QUESTION, "--no-expand", "--no-rerank", "--json")
     limit = Bar(seconds=0.9) if notes == 100_000 else Bar()
     yield bench.row("query without language models", notes, limit, query.run, None)
