@@ -5,10 +5,9 @@ import functools
 import itertools
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qmd_py import chunking, files, markdown, passages
 from qmd_py.config import Settings
@@ -16,6 +15,9 @@ from qmd_py.errors import FileUnreadable, IndexUnusable
 from qmd_py.records import Chunk, Note
 from qmd_py.store.writer import Terms
 from qmd_py.terms import Analyzer, Indexed
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _BATCH = 16  # files at a time for one process: enough that handing them over costs nothing
 
@@ -94,7 +96,7 @@ class _Submit:
         # spawned, not forked: threads of ours may hold locks, and then a fork would wait for ever
         self.pool = ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent)
 
-    def __call__(self, sources: Sequence[Source], settings: Settings) -> Future[list[Result]]:
+    def __call__(self, sources: Sequence[Source], settings: Settings) -> "Future[list[Result]]":
         import signal
 
         # a process inherits what is blocked: Ctrl-C is for this one to answer
@@ -107,6 +109,8 @@ class _Submit:
 
 @contextlib.contextmanager
 def _pool(processes: int) -> Iterator[_Submit]:
+    from concurrent.futures.process import BrokenProcessPool
+
     submit = _Submit(processes)
     try:
         yield submit

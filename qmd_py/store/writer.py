@@ -10,9 +10,8 @@ from typing import Self
 
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.records import Collection, FileState, Note
-from qmd_py.store.connection import open_for_writing, translated
+from qmd_py.store.connection import SCHEMA_VERSION, open_for_writing, translated
 from qmd_py.store.reader import Reader
-from qmd_py.store.schema import bring_up_to_date
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,11 @@ class Writer(Reader):
         """
         connection = open_for_writing(file)
         with translated(file):
-            bring_up_to_date(connection)
+            if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+                # what knows the tables takes longer to import than an unchanged folder to compare
+                from qmd_py.store.schema import bring_up_to_date
+
+                bring_up_to_date(connection)
         return cls(file, connection)
 
     @contextlib.contextmanager
