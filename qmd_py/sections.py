@@ -2,17 +2,17 @@
 
 import difflib
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from qmd_py import files, markdown, passages
+from qmd_py import files, markdown, passages, references
 from qmd_py.errors import Ambiguous, FileUnreadable, NotFound, UsageError
 from qmd_py.markdown import Document, plain_heading
 from qmd_py.markdown.tree import Spot
 from qmd_py.records import Section, SectionText, StoredNote
+from qmd_py.references import Admitted, Pointer
 from qmd_py.store.reader import Reader
 
 _SHOWN = 5  # headings named in an error
@@ -23,38 +23,15 @@ _ORDINAL = re.compile(r"^(?:\d{1,3} )+(?=[^\W\d])")  # longer ones are years, wh
 _LETTERS = re.compile(r"[^\w+#]+")
 
 
-Admitted = Callable[[Sequence[StoredNote]], Sequence[StoredNote]]
-"""Gives those of some notes that may be read; raises Refused when none may."""
-
-
 def find_note(store: Reader, reference: str, admitted: Admitted = list) -> StoredNote:
-    """The note of a pid, of `path`, of `collection/path`, or of a file as search prints it.
+    """The note of whatever qmd prints to name one.
 
     Raises:
         NotFound: there is none.
         Ambiguous: the path stands in several collections.
         Refused: there is one, and it may not be read.
     """
-    found = admitted(_notes(store, reference))
-    if len(found) > 1:
-        names = ", ".join(f"{note.collection}/{note.path} (pid {note.pid})" for note in found)
-        raise Ambiguous(f"'{_echo(reference)}' could be {names}: name one of them")
-    return found[0]
-
-
-def _notes(store: Reader, reference: str) -> list[StoredNote]:
-    if re.fullmatch(r"#?\d{1,18}", reference):
-        pid = int(reference.lstrip("#"))
-        if note := store.notes([pid]).get(pid):
-            return [note]
-        raise NotFound(f"no note with pid {pid}: search again, or see 'qmd ls'")
-    path = reference.removeprefix("qmd://")
-    found = store.notes_at(path)
-    if not found and "\0" not in path:  # which no file's name can hold
-        found = store.notes_in(os.path.realpath(path))
-    if not found:
-        raise NotFound(f"no note at '{_echo(reference)}': see 'qmd ls' for the paths")
-    return found
+    return references.find(store, reference, admitted).note
 
 
 def _echo(text: str) -> str:
@@ -73,7 +50,8 @@ def section(
     Args:
         store: the index, for finding the file.
         reference: a pid or a path.
-        path: headings as separate words, or one word holding a JSON array, `A > B` or `#anchor`.
+        path: headings as separate words, or one word holding a JSON array, `A > B` or `#anchor`;
+            none: the section around the line or under the anchor that the reference names.
         max_bytes: larger files are not read.
         admitted: what may be read.
 
@@ -83,11 +61,22 @@ def section(
         FileUnreadable: the file cannot be read.
         Refused: it may not be read.
     """
-    note = find_note(store, reference, admitted)
+    return shown(references.find(store, reference, admitted), path, max_bytes)
+
+
+def shown(pointer: Pointer, path: Sequence[str], max_bytes: int) -> SectionText:
+    """The section a path names in a pointer's note; without a path, the one the pointer names.
+
+    Raises:
+        NotFound: the file is gone, or no heading fits.
+        Ambiguous: several headings fit.
+        FileUnreadable: the file cannot be read.
+    """
+    note = pointer.note
     document = live(note, max_bytes)
-    spot = None if _is_whole(path) else resolve(document, path)
-    text = document.text(spot) if spot else "\n".join(document.lines.lines)
     whole = "\n".join(document.lines.lines)
+    spot = _spot(document, pointer, path)
+    text = document.text(spot) if spot else whole
     place = spot.section if spot else _whole(document)
     return SectionText(
         pid=note.pid,
@@ -102,6 +91,18 @@ def section(
         section_tokens=passages.tokens(text),
         note_tokens=passages.tokens(whole),
     )
+
+
+def _spot(document: Document, pointer: Pointer, path: Sequence[str]) -> Spot | None:
+    """The toc entry to show; None for the whole note."""
+    if not _is_whole(path):
+        return resolve(document, path)
+    if path:
+        return None  # an empty path is asked for
+    if pointer.anchor:
+        return resolve(document, [f"#{pointer.anchor}"])
+    around = [s for s in document.spots if s.section.line <= pointer.line <= s.section.last_line]
+    return around[-1] if around else None
 
 
 def live(note: StoredNote, max_bytes: int) -> Document:

@@ -26,7 +26,7 @@ ROWS = (
     },
     {"chunking", "embedded", "files", "git", "gguf", "query", "stages", "vectors"},
     {"cache", "download", "expansion", "policies", "provenance", "store"},
-    {"entries", "gate", "llama", "retrieval", "snippets"},
+    {"entries", "gate", "llama", "references", "retrieval", "snippets"},
     {"checking", "citing", "embedding", "indexing", "reranking", "sections", "sizes", "widening"},
     {"claims", "search"},
     {"evaluation"},

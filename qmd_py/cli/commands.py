@@ -16,7 +16,7 @@ _COMMANDS = {
     "embed": "embedding.embed",
     "section": "reading.section",
     "toc": "reading.toc",
-    "get": "reading.get",
+    "get": "getting.get",
     "ls": "reading.ls",
     "cite": "citing.cite",
     "mcp": "serving.mcp",

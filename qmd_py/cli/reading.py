@@ -1,7 +1,6 @@
-"""`qmd section`, `toc`, `get`, `ls`: printing what a pointer points to."""
+"""`qmd section`, `toc`, `ls`: printing what a pointer points to."""
 
 import contextlib
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,16 +20,19 @@ from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:
     from qmd_py.gate import Gate
-    from qmd_py.sections import Admitted
+    from qmd_py.references import Admitted
 
 Reference = Annotated[
-    str, typer.Argument(metavar="PID|PATH", help="A pid, a path in its collection, or NAME/PATH.")
+    str,
+    typer.Argument(
+        metavar="PID|PATH", help="A pid, a path, or whatever else qmd prints to name a note."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
 @contextlib.contextmanager
-def _opened(
+def opened(
     index: Path | None, policy: Path | None, as_of: str | None
 ) -> Iterator[tuple[Reader, Config, "Gate | None"]]:
     """The index, the settings, and what stands between the notes and the reader, if anything."""
@@ -42,7 +44,8 @@ def _opened(
         yield store, config, gate
 
 
-def _admitted(gate: "Gate | None") -> "Admitted":
+def admitted(gate: "Gate | None") -> "Admitted":
+    """What may be read."""
     return gate.admitted if gate else list
 
 
@@ -72,9 +75,9 @@ def section(
 
     if html and as_json:
         raise UsageError("--html and --json together: choose one")
-    with _opened(index, policy, as_of) as (store, config, gate):
+    with opened(index, policy, as_of) as (store, config, gate):
         most = config.settings.max_bytes
-        found = sections.section(store, note, path or [], most, _admitted(gate))
+        found = sections.section(store, note, path or [], most, admitted(gate))
     if as_json:
         emit(machine.section_json(found))
     elif html:
@@ -102,47 +105,14 @@ def toc(
     """
     from qmd_py import sections
 
-    with _opened(index, policy, as_of) as (store, config, gate):
-        found = sections.find_note(store, note, _admitted(gate))
+    with opened(index, policy, as_of) as (store, config, gate):
+        found = sections.find_note(store, note, admitted(gate))
     document = sections.live(found, config.settings.max_bytes)
     entries = [spot.section for spot in document.spots]
     if as_json:
         emit(machine.toc_json(found, entries))
     else:
         show(people.toc_lines(entries))
-
-
-def get(
-    note: Annotated[
-        str,
-        typer.Argument(
-            metavar="PID|PATH[:FROM[:COUNT]]",
-            help="A note, or COUNT of its lines beginning with line FROM.",
-        ),
-    ],
-    policy: Policy = None,
-    as_of: AsOf = None,
-    index: IndexOption = None,
-) -> None:
-    """Print a whole note, or some of its lines. A section is mostly enough: see 'qmd section'.
-
-    qmd get 42
-
-    qmd get "Sourdough Bread.md:10:25"
-    """
-    from qmd_py import sections
-
-    reference, first, count = _line_range(note)
-    with _opened(index, policy, as_of) as (store, config, gate):
-        most = config.settings.max_bytes
-        found = sections.section(store, reference, [], most, _admitted(gate))
-    text = found.text
-    if first:
-        lines = text.split("\n")
-        text = "\n".join(lines[first - 1 : first - 1 + count if count else None])
-        if first > len(lines):
-            raise UsageError(f"line {first} is past the end: the note has {len(lines)} lines")
-    emit(text if text.endswith("\n") else text + "\n")
 
 
 def ls(
@@ -158,7 +128,7 @@ def ls(
 
     qmd ls notes --json
     """
-    with _opened(index, policy, as_of) as (store, _config, gate):
+    with opened(index, policy, as_of) as (store, _config, gate):
         names = (collection,) if collection else ()
         check_collections(store, names)
         notes = store.notes_of(Scope(names))
@@ -170,14 +140,3 @@ def ls(
         show(people.notes_lines(notes))
     if not notes:
         raise typer.Exit(Status.NOTHING_FOUND)
-
-
-def _line_range(reference: str) -> tuple[str, int, int]:
-    """`PATH:FROM:COUNT` taken apart; zeros where a number is not given."""
-    parts = re.fullmatch(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", reference)
-    if not parts:
-        return reference, 0, 0
-    first, count = int(parts[2]), int(parts[3] or 0)
-    if not first or (parts[3] and not count):
-        raise UsageError(f"'{reference}': lines and counts begin with 1")
-    return parts[1], first, count

@@ -116,6 +116,11 @@ def section_json(section: SectionText) -> str:
     return _json(asdict(section))
 
 
+def texts_json(texts: Iterable[SectionText]) -> str:
+    """A list of notes or parts of notes with their text."""
+    return _json([asdict(text) for text in texts])
+
+
 def toc_json(note: StoredNote, toc: Iterable[Section]) -> str:
     """A note's toc, as in an answer."""
     return _json(

@@ -1,0 +1,143 @@
+"""`qmd get`: whole notes, or parts of them, by whatever names them."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from qmd_py import passages, sections
+from qmd_py.cli.app import IndexOption, Status, emit, notice
+from qmd_py.cli.options import AsOf, Policy
+from qmd_py.cli.reading import admitted, opened
+from qmd_py.errors import QmdError, UsageError
+from qmd_py.records import SectionText
+from qmd_py.references import Admitted, Pointer, matching
+from qmd_py.render import machine
+from qmd_py.store.reader import Reader
+
+
+def get(
+    notes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PID|PATH[:FROM[:COUNT]]…",
+            help="Notes, or COUNT of their lines beginning with line FROM; globs; "
+            "`-` reads names from stdin, one a line or each ended by NUL.",
+        ),
+    ],
+    max_bytes: Annotated[
+        int | None,
+        typer.Option("--max-bytes", min=1, help="Leave out what is longer than this, by name."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
+    policy: Policy = None,
+    as_of: AsOf = None,
+    index: IndexOption = None,
+) -> None:
+    """Print whole notes, or some of their lines. A section is mostly enough: see 'qmd section'.
+
+    qmd get 42 "Sourdough Bread.md:10:25"
+
+    qmd search bread -l | qmd get - --max-bytes 20000
+    """
+    with opened(index, policy, as_of) as (store, config, gate):
+        gathered = _Gathered(config.settings.max_bytes, max_bytes, admitted(gate))
+        for name in _names(notes):
+            gathered.take(store, name)
+    texts = gathered.texts
+    if texts or as_json:
+        emit(machine.texts_json(texts) if as_json else _printed(texts))
+    if gathered.failed:
+        raise typer.Exit(Status.ERROR)
+    if not texts:
+        raise typer.Exit(Status.NOTHING_FOUND)
+
+
+class _Gathered:
+    """The texts asked for, in order and each once; what cannot be had is told, and the rest goes on."""
+
+    def __init__(self, readable: int, longest: int | None, admitted: Admitted) -> None:
+        self.texts: list[SectionText] = []
+        self.failed = False
+        self._readable = readable
+        self._longest = longest
+        self._admitted = admitted
+        self._seen: set[tuple[int, int, int, str]] = set()
+
+    def take(self, store: Reader, name: str) -> None:
+        """Add what a name stands for."""
+        found: Sequence[Pointer] = ()
+        with self._told():
+            found = matching(store, name, self._admitted)
+        for pointer in found:
+            key = (pointer.note.pid, pointer.line, pointer.count, pointer.anchor)
+            if key not in self._seen:
+                self._seen.add(key)
+                with self._told():
+                    self._add(pointer)
+
+    def _add(self, pointer: Pointer) -> None:
+        text = _read(pointer, self._readable)
+        size = len(text.text.encode(errors="surrogatepass"))
+        if self._longest is not None and size > self._longest:
+            named = f"{text.collection}/{text.path}"
+            notice(f"{named} left out: {size} bytes; see 'qmd toc {text.pid}' for its sections")
+        else:
+            self.texts.append(text)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except QmdError as error:
+            self.failed = True
+            notice(str(error))
+
+
+def _read(pointer: Pointer, max_bytes: int) -> SectionText:
+    """The lines, the section, or else the whole note that a pointer names."""
+    if not pointer.line:
+        return sections.shown(pointer, [], max_bytes)
+    whole = sections.shown(pointer, [""], max_bytes)
+    lines = whole.text.split("\n")
+    if pointer.line > len(lines):
+        place = f"{whole.collection}/{whole.path}"
+        raise UsageError(
+            f"{place}: line {pointer.line} is past the end: the note has {len(lines)} lines"
+        )
+    last = min(pointer.line + pointer.count - 1, len(lines)) if pointer.count else len(lines)
+    text = "\n".join(lines[pointer.line - 1 : last])
+    tokens = passages.tokens(text)
+    return replace(whole, text=text, line=pointer.line, last_line=last, section_tokens=tokens)
+
+
+def _names(typed: Sequence[str]) -> Iterator[str]:
+    """The names typed; `-` stands for those on stdin."""
+    for name in typed:
+        if name == "-":
+            piped = sys.stdin.buffer.read()
+            ends = b"\0" if b"\0" in piped else b"\n"
+            names = (os.fsdecode(line).strip("\r") for line in piped.split(ends))
+            yield from (line for line in names if line.strip())
+        else:
+            yield name
+
+
+def _printed(texts: Sequence[SectionText]) -> str:
+    """The text; of several, each under a line that names it."""
+    if len(texts) == 1:
+        return _ended(texts[0].text)
+    return "\n".join(f"==> {_place(text)} <==\n{_ended(text.text)}" for text in texts)
+
+
+def _place(text: SectionText) -> str:
+    line = f":{text.line}" if text.line > 1 else ""
+    return f"{text.collection}/{text.path}{line}"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"
