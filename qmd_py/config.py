@@ -7,6 +7,8 @@ from pathlib import Path
 
 from qmd_py.errors import ConfigError
 
+PROJECT_FOLDER = ".qmd"
+PROJECT_INDEX = "index.sqlite"
 DEFAULT_LANGUAGES = ("en", "ru")
 DEFAULT_CHUNK_CHARS = 1400  # halving it changed little, and longer ones dilute the vector
 DEFAULT_MAX_BYTES = 10_000_000  # a note above this is a log or a dump; it would crowd out the rest
@@ -60,8 +62,11 @@ class Config:
     """The file that says what may be used as evidence; None: everything is shown."""
 
 
-def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
+def load(environ: Mapping[str, str], index: str | Path | None = None) -> Config:
     """Read the settings file and the environment; `index` (the option) wins over both.
+
+    A project's index, found upwards from the working folder, goes before the settings file's, since
+    it is nearer; nothing else is taken from a project.
 
     Raises:
         ConfigError: the settings file is not TOML, holds a wrong key or value, or is not where
@@ -70,7 +75,8 @@ def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
     file = _settings_file(environ)
     # only a file that was asked for by name has to be there
     table = _read_toml(file) if file.is_file() or environ.get("QMD_CONFIG") else {}
-    chosen = index or _path(environ.get("QMD_INDEX")) or _path(table.pop("index", None))
+    named = index_file(index or environ.get("QMD_INDEX"))
+    chosen = named or project_index() or index_file(table.pop("index", None))
     table.pop("index", None)
     cache = _path(environ.get("QMD_CACHE")) or _cache_dir() / "answers.sqlite"
     models = _path(environ.get("QMD_MODELS_DIR")) or _path(table.pop("models_dir", None))
@@ -86,6 +92,41 @@ def load(environ: Mapping[str, str], index: Path | None = None) -> Config:
         hub=environ.get("HF_ENDPOINT") or None,
         policy=policy,
     )
+
+
+def index_file(named: object) -> Path | None:
+    """The index file that a name or a path means; None where nothing is named.
+
+    A bare word is a name, and its file lies beside the default index; what has a slash or a suffix
+    is a path.
+    """
+    if not named:
+        return None
+    text = str(named)
+    if isinstance(named, Path) or "/" in text or os.sep in text or Path(text).suffix:
+        return _path(text)
+    return _data_dir() / f"{text}.sqlite"
+
+
+def project_index() -> Path | None:
+    """The index that `qmd init` made in the working folder or the nearest one above; None if none did.
+
+    A folder of the npm qmd, which bears the same name, is passed over.
+    """
+    try:
+        here = Path.cwd()
+    except OSError:  # the working folder has been deleted
+        return None
+    for folder in (here, *here.parents):
+        file = folder / PROJECT_FOLDER / PROJECT_INDEX
+        if os.path.lexists(file) and not foreign(file.parent):
+            return file
+    return None
+
+
+def foreign(folder: Path) -> bool:
+    """Whether a `.qmd` folder is the npm qmd's."""
+    return any((folder / name).exists() for name in ("index.yml", "index.yaml"))
 
 
 def threads() -> int:

@@ -31,7 +31,7 @@ class Source:
     file: str
     """Relative to it, as the file system spells it."""
     path: str
-    """Relative to its collection, in NFC."""
+    """The same in NFC."""
     known: str | None = None
     """The digest at which the index has all there is to know."""
 

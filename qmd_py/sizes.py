@@ -1,5 +1,6 @@
 """What the places of an answer would cost to read."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ def counted(answer: Answer, max_bytes: int) -> Answer:
 
 
 def _counted(hit: Hit, max_bytes: int) -> Hit:
-    if hit.stale:
+    if hit.stale or os.path.realpath(hit.file) != hit.file:  # a link may lead out of the collection
         return hit
     try:
         file = Path(hit.file)

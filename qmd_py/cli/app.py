@@ -202,11 +202,17 @@ def _reader_left() -> Status:
 
 
 IndexOption = Annotated[
-    Path | None, typer.Option("--index", metavar="FILE", help="The index file (or QMD_INDEX).")
+    str | None,
+    typer.Option(
+        "--index",
+        metavar="NAME|FILE",
+        help="The index (or QMD_INDEX): a bare word names one beside the default, "
+        "what has a slash or a suffix is a file.",
+    ),
 ]
 
 
-def configured(index: Path | None) -> Config:
+def configured(index: str | Path | None) -> Config:
     """The configuration of this run."""
     return config.load(os.environ, index)
 

@@ -9,6 +9,7 @@ import qmd_py
 from qmd_py.cli.app import Commands, WordsCommand, emit
 
 _COMMANDS = {
+    "init": "projects.init",
     "index": "collecting.index",
     "search": "searching.search",
     "query": "querying.query",

@@ -171,7 +171,7 @@ class _Asker:
             self._mode,
             "--json",
             "--index",
-            str(self._index),
+            str(self._index.absolute()),
         ]
         taken = []
         for _ in range(_COLD_RUNS):

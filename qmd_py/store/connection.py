@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from qmd_py.errors import IndexMissing, IndexUnusable, UsageError
+from qmd_py.store import project
 
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` of an index that this program reads."""
@@ -24,11 +25,13 @@ def open_for_reading(file: Path) -> sqlite3.Connection:
     if not file.is_file():
         raise IndexMissing(f"no index at {file}: run 'qmd index DIR' first")
     with translated(file):
+        project.check_files(file)
         connection = _connect_read_only(file)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version != SCHEMA_VERSION:
         connection.close()
         raise IndexUnusable(_version_message(file, version))
+    check_data(file, connection)
     return connection
 
 
@@ -39,6 +42,7 @@ def open_for_writing(file: Path) -> sqlite3.Connection:
         IndexUnusable: it is damaged, locked, read-only, of a later version, or no index at all.
     """
     with translated(file):
+        project.check_files(file)
         file.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(file, timeout=_PATIENCE, isolation_level=None)
         try:
@@ -50,6 +54,20 @@ def open_for_writing(file: Path) -> sqlite3.Connection:
         connection.close()
         raise IndexUnusable(_version_message(file, version))
     return connection
+
+
+def check_data(file: Path, connection: sqlite3.Connection) -> None:
+    """Close an index that came with a project and is more than data about it.
+
+    Raises:
+        IndexUnusable: it is.
+    """
+    try:
+        with translated(file):
+            project.check_contents(file, connection)
+    except IndexUnusable:
+        connection.close()
+        raise
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from qmd_py.records import (
     StoredChunk,
     StoredNote,
 )
-from qmd_py.store import matching
+from qmd_py.store import matching, project
 from qmd_py.store.connection import open_for_reading, translated
 
 Weights = tuple[float, float, float, float, float]
@@ -51,6 +51,7 @@ class Reader:
     def __init__(self, file: Path, connection: sqlite3.Connection) -> None:
         self.file = file
         self._connection = connection
+        self._project = project.folder_of(file)
 
     @classmethod
     def open(cls, file: Path) -> Self:
@@ -103,7 +104,14 @@ class Reader:
             FROM collections k ORDER BY k.name"""
         )
         return [
-            Collection(id_, name, root, Reader.strings(globs), Reader.strings(ignores), notes)
+            Collection(
+                id_,
+                name,
+                project.resolved(self._project, root),
+                Reader.strings(globs),
+                Reader.strings(ignores),
+                notes,
+            )
             for id_, name, root, globs, ignores, notes in rows
         ]
 
@@ -173,7 +181,7 @@ class Reader:
             ORDER BY bm25(note_terms, 1, 1, 0, 0, 0), k.name, n.path LIMIT ?""",
             [f"{{title aliases}} : ({matching.any_of(query)})", *values, depth],
         )
-        return [_note(row) for row in rows]
+        return [self._note(row) for row in rows]
 
     def knows(self, terms: Iterable[str]) -> bool:
         """Whether any of the terms is in the index."""
@@ -209,13 +217,13 @@ class Reader:
     def notes(self, pids: Iterable[int]) -> dict[int, StoredNote]:
         """Notes by pid; pids that are gone are left out."""
         rows = self.rows_in(_NOTE + "WHERE n.pid IN ({})", pids)
-        return {row[0]: _note(row) for row in rows}
+        return {row[0]: self._note(row) for row in rows}
 
     def notes_of(self, scope: Scope) -> list[StoredNote]:
         """All notes in scope, by collection and path."""
         where, values = matching.conditions(Query(""), scope)
         rows = self.rows(_NOTE + f"WHERE 1{where} ORDER BY k.name, n.path", values)
-        return [_note(row) for row in rows]
+        return [self._note(row) for row in rows]
 
     def notes_at(self, path: str) -> list[StoredNote]:
         """Notes at this collection-relative path, in any Unicode form, or `collection/path`."""
@@ -225,14 +233,17 @@ class Reader:
             [normal],
         )
         exact = [row for row in rows if path in {row[4], f"{row[1]}/{row[4]}"}]
-        return [_note(row) for row in exact or rows]
+        return [self._note(row) for row in exact or rows]
 
     def notes_in(self, file: str) -> list[StoredNote]:
         """Notes whose file has this absolute path; several where collections overlap."""
-        rows = self.rows(
-            _NOTE + "WHERE rtrim(k.root, '/') || '/' || p.file = ? ORDER BY k.name", [file]
-        )
-        return [_note(row) for row in rows]
+        rows: list[tuple[Any, ...]] = []
+        for found in self.collections():
+            root = found.root.rstrip("/") + "/"
+            if file.startswith(root):
+                values = [found.id, file.removeprefix(root)]
+                rows += self.rows(_NOTE + "WHERE p.collection = ? AND p.file = ?", values)
+        return [self._note(row) for row in rows]
 
     def toc(self, pid: int) -> tuple[Section, ...]:
         """The toc of a note as indexed."""
@@ -270,6 +281,15 @@ class Reader:
             last_indexed=last,
         )
 
+    def _note(self, row: tuple[Any, ...]) -> StoredNote:
+        pid, collection, root, path, file, title, aliases, metadata, mtime, size, digest, at = row
+        if self._project is not None:
+            project.check_note(self.file, file)
+            root = project.resolved(self._project, root)
+        state = FileState(mtime, size, digest)
+        names, about = Reader.strings(aliases), json.loads(metadata)
+        return StoredNote(pid, collection, root, path, file, title, names, about, state, at)
+
     def meta(self, key: str) -> str | None:
         """What is remembered under a key; for this package alone."""
         rows = self.rows("SELECT value FROM meta WHERE key = ?", [key])
@@ -298,10 +318,3 @@ class Reader:
         """Run a statement; for this package alone."""
         with translated(self.file):
             return self._connection.execute(sql, values).fetchall()
-
-
-def _note(row: tuple[Any, ...]) -> StoredNote:
-    pid, collection, root, path, file, title, aliases, metadata, mtime, size, digest, at = row
-    state = FileState(mtime, size, digest)
-    names, about = Reader.strings(aliases), json.loads(metadata)
-    return StoredNote(pid, collection, root, path, file, title, names, about, state, at)

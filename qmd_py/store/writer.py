@@ -10,7 +10,8 @@ from typing import Self
 
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.records import Collection, FileState, Note
-from qmd_py.store.connection import SCHEMA_VERSION, open_for_writing, translated
+from qmd_py.store import project
+from qmd_py.store.connection import SCHEMA_VERSION, check_data, open_for_writing, translated
 from qmd_py.store.reader import Reader
 
 
@@ -53,6 +54,7 @@ class Writer(Reader):
                 from qmd_py.store.schema import bring_up_to_date
 
                 bring_up_to_date(connection)
+        check_data(file, connection)
         return cls(file, connection)
 
     @contextlib.contextmanager
@@ -85,12 +87,13 @@ class Writer(Reader):
         """Register a folder.
 
         Raises:
-            UsageError: the name is taken.
+            UsageError: the name is taken, or the folder lies outside the index's project.
         """
+        kept = project.stored(self.file, root)
         try:
             self._connection.execute(
                 "INSERT INTO collections (name, root, globs, ignores) VALUES (?, ?, ?, ?)",
-                (name, root, json.dumps(list(globs)), json.dumps(list(ignores))),
+                (name, kept, json.dumps(list(globs)), json.dumps(list(ignores))),
             )
         except sqlite3.IntegrityError as error:
             raise UsageError(
