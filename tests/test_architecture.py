@@ -15,6 +15,7 @@ ROWS = (
         "catalogue",
         "config",
         "contained",
+        "foreign",
         "fusion",
         "ignoring",
         "markdown",
@@ -55,7 +56,7 @@ HOMES = {
     "sqlite3": {"cache", "store"},
     "sqlite_utils": {"store"},
     "typer": {"cli"},
-    "yaml": {"markdown"},
+    "yaml": {"foreign", "markdown"},
 }
 STANDARD_ONLY = {"admission", "catalogue", "errors", "fusion", "gguf", "git", "moments", "records"}
 

@@ -1,10 +1,13 @@
-"""`qmd init`: an index of its own for a project."""
+"""`qmd init` and `import-config`: where an index begins."""
 
 import os
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from qmd_py import config
-from qmd_py.cli.app import emit, notice
+from qmd_py.cli.app import IndexOption, Status, configured, emit, notice
 from qmd_py.errors import UsageError
 
 
@@ -27,3 +30,37 @@ def init() -> None:
         notice("it was here already: nothing was changed")
     if os.environ.get("QMD_INDEX"):
         notice("QMD_INDEX is set and goes before it")
+
+
+def import_config(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Its index.yml, mostly ~/.config/qmd/index.yml."),
+    ],
+    index: IndexOption = None,
+) -> None:
+    """Take over the collections of the npm qmd: folders, masks and ignores.
+
+    qmd import-config ~/.config/qmd/index.yml && qmd index
+    """
+    from qmd_py import foreign, indexing
+    from qmd_py.store.writer import Writer
+
+    found = foreign.read(file)
+    failed = False
+    with Writer.open(configured(index).index) as store:
+        for wanted in found.collections:
+            try:
+                added = indexing.add_collection(
+                    store, wanted.root, wanted.name, wanted.globs, wanted.ignores
+                )
+            except UsageError as error:  # the others can be taken over all the same
+                failed = True
+                notice(f"{wanted.name}: {error}")
+            else:
+                emit(f"{added.name}  {added.root}\n")
+    left = [f"{len(found.contexts)} contexts"] if found.contexts else []
+    if left := [*left, *found.others]:
+        notice(f"not taken over: {', '.join(left)}")
+    if failed:
+        raise typer.Exit(Status.ERROR)

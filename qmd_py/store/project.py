@@ -30,13 +30,13 @@ def check_files(index: Path) -> None:
         raise IndexUnusable(f"{place} is a symbolic link: {_AWAY}")
     if not place.is_dir():
         return
-    for name in os.listdir(place):
+    for entry in place.iterdir():
         try:
-            mode = (place / name).lstat().st_mode
+            mode = entry.lstat().st_mode
         except FileNotFoundError:  # another process has closed the index
             continue
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise IndexUnusable(f"{place / name} is no regular file: {_AWAY}")
+            raise IndexUnusable(f"{entry} is no regular file: {_AWAY}")
 
 
 def check_contents(index: Path, connection: sqlite3.Connection) -> None:
