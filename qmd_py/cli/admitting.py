@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -28,6 +28,8 @@ class Admission:
     active: bool
     moment: datetime.datetime
     trace: Path | None = None
+    fixed: bool = False
+    """Whether the moment was asked for."""
 
     @classmethod
     def chosen(
@@ -48,7 +50,11 @@ class Admission:
         active = admit or file is not None
         if trace and not active:
             raise UsageError("--trace writes what a policy decides: add --admit")
-        return cls(config, file, active, _moment(as_of), trace)
+        return cls(config, file, active, _moment(as_of), trace, as_of is not None)
+
+    def current(self) -> Self:
+        """The same for now, unless a moment was asked for."""
+        return self if self.fixed else replace(self, moment=_moment(None))
 
     @contextlib.contextmanager
     def reading(self, *, git: bool = False) -> Iterator[Reading]:

@@ -43,6 +43,12 @@ Files = Annotated[bool, typer.Option("--files", "-l", help="Only the files, one 
 Nul = Annotated[
     bool, typer.Option("-0", "--null", help="Files, each ended by a NUL, for xargs -0.")
 ]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="TEXT", help="A line a note, such as '{path}:{line} {score:.2f}'."
+    ),
+]
 NoToc = Annotated[bool, typer.Option("--no-toc", help="Leave the tables of contents out of JSON.")]
 Full = Annotated[bool, typer.Option("--full", help="Show whole notes.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Show the rank in each run.")]
@@ -146,5 +152,11 @@ Trace = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE", help="Write what was decided, without any text, for the notes' owner."
+    ),
+]
+Batch = Annotated[
+    bool,
+    typer.Option(
+        "--batch", help="Each line of stdin is a question; each answer is one line of JSON."
     ),
 ]

@@ -4,12 +4,14 @@ import contextlib
 
 from qmd_py.cache import AnswerCache, Cache
 from qmd_py.cache import NoCache as Forgetful
+from qmd_py.cli import batching
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, configured, notice
 from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import (
     Admit,
     AsOf,
+    Batch,
     Budget,
     Collections,
     Csv,
@@ -18,6 +20,7 @@ from qmd_py.cli.options import (
     ExpectedAnswer,
     Explain,
     Files,
+    Format,
     Full,
     Hyde,
     Intent,
@@ -65,6 +68,7 @@ def query(
     as_markdown: Markdown = False,
     as_files: Files = False,
     null: Nul = False,
+    template: Format = None,
     no_toc: NoToc = False,
     full: Full = False,
     explain: Explain = False,
@@ -92,6 +96,7 @@ def query(
     policy: Policy = None,
     as_of: AsOf = None,
     trace: Trace = None,
+    batch: Batch = False,
     index: IndexOption = None,
 ) -> None:
     """Search with everything there is, fused into one list.
@@ -111,6 +116,7 @@ def query(
         null=null,
         toc=not no_toc,
         explain=explain,
+        template=template,
     )
     options = callers.from_options(
         lex=lex or (),
@@ -123,7 +129,9 @@ def query(
         searches_json=searches,
         intent=intent,
     )
-    text, handed = _asked(words, options)
+    if batch:
+        shown = batching.check(words, shown, trace)
+    text, handed = ("", options) if batch else _asked(words, options)
     config = configured(index)
     admission = Admission.chosen(config, admit=admit, policy=policy, as_of=as_of, trace=trace)
     with contextlib.closing(_cache(config, no_cache)) as cache:
@@ -146,7 +154,10 @@ def query(
             passage_tokens=passage_tokens,
         )
         try:
-            answer("query", config, text, ask, models, shown, admission)
+            if batch:
+                batching.answer_each(config, ask, models, shown, options, admission)
+            else:
+                answer("query", config, text, ask, models, shown, admission)
         finally:
             _close(models)
             if cache.problem:

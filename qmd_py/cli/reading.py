@@ -33,7 +33,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 @contextlib.contextmanager
 def opened(
-    index: Path | None, policy: Path | None, as_of: str | None
+    index: str | None, policy: Path | None, as_of: str | None
 ) -> Iterator[tuple[Reader, Config, "Gate | None"]]:
     """The index, the settings, and what stands between the notes and the reader, if anything."""
     config = configured(index)

@@ -17,6 +17,7 @@ from qmd_py.cli.options import (
     Csv,
     Explain,
     Files,
+    Format,
     Full,
     Json,
     Limit,
@@ -36,6 +37,7 @@ from qmd_py.errors import PolicyUnknown, UsageError
 from qmd_py.models import Models
 from qmd_py.provenance import Reading
 from qmd_py.records import Answer, Scope
+from qmd_py.render import styled
 from qmd_py.render.styled import Line
 from qmd_py.search.asking import RUNS, Ask
 from qmd_py.search.scoping import check_collections
@@ -45,6 +47,7 @@ from qmd_py.terms import Analyzer, analyzer_for
 
 if TYPE_CHECKING:
     from qmd_py.gate import Gate
+    from qmd_py.render.template import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +55,35 @@ class Shown:
     """How an answer is printed."""
 
     form: str
-    """`json`, `csv`, `md`, `files`, or empty for people."""
+    """`json`, `csv`, `md`, `files`, `format`, or empty for people."""
     toc: bool
     explain: bool
     separator: str
     """Ends each file in a list of files."""
+    template: "Template | None" = None
+    """The user's own form of a line."""
 
     @classmethod
     def chosen(
-        cls, *, json: bool, csv: bool, md: bool, files: bool, null: bool, toc: bool, explain: bool
+        cls,
+        *,
+        json: bool,
+        csv: bool,
+        md: bool,
+        files: bool,
+        null: bool,
+        toc: bool,
+        explain: bool,
+        template: str | None = None,
     ) -> Self:
         """From the options of a command.
 
         Raises:
-            UsageError: several formats are asked for.
+            UsageError: several formats are asked for, or the template cannot be understood.
         """
-        form = _format({"json": json, "csv": csv, "md": md, "files": files or null})
-        return cls(form, toc, explain, "\0" if null else "\n")
+        wanted = {"json": json, "csv": csv, "md": md, "files": files or null}
+        form = _format(wanted | {"format": template is not None})
+        return cls(form, toc, explain, "\0" if null else "\n", _template(template))
 
 
 def searcher(mode: str, text: str) -> Callable[..., None]:
@@ -84,6 +99,7 @@ def searcher(mode: str, text: str) -> Callable[..., None]:
         as_markdown: Markdown = False,
         as_files: Files = False,
         null: Nul = False,
+        template: Format = None,
         no_toc: NoToc = False,
         full: Full = False,
         explain: Explain = False,
@@ -104,6 +120,7 @@ def searcher(mode: str, text: str) -> Callable[..., None]:
             null=null,
             toc=not no_toc,
             explain=explain,
+            template=template,
         )
         config = configured(index)
         ask = Ask(
@@ -155,7 +172,7 @@ def answer(
             found = pipeline(mode)(store, text, ask, models, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)
     if shown.form:
-        emit(_formatted(found, shown, config.settings.max_bytes))
+        emit(formatted(found, shown, config.settings.max_bytes))
     else:
         from qmd_py.render import people
 
@@ -178,7 +195,7 @@ def _gate(
     except PolicyUnknown:
         stopped = admission.stopped(mode, text)
         most = admission.config.settings.max_bytes
-        emit(_formatted(stopped, shown, most) if shown.form else "")
+        emit(formatted(stopped, shown, most) if shown.form else "")
         raise
 
 
@@ -228,8 +245,21 @@ def pipeline(mode: str) -> Pipeline:
     return found
 
 
-def _formatted(found: Answer, shown: Shown, max_bytes: int) -> str:
+def _template(typed: str | None) -> "Template | None":
+    if typed is None:
+        return None
+    from qmd_py.render.template import Template
+
+    return Template(typed)
+
+
+def formatted(found: Answer, shown: Shown, max_bytes: int) -> str:
+    """An answer in the form that was chosen for programs."""
     from qmd_py.render import machine
+
+    if shown.template is not None:
+        lines = shown.template.lines(found)
+        return styled.safe(lines) if sys.stdout.isatty() else lines
 
     if shown.form == "json":
         from qmd_py import sizes

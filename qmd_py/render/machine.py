@@ -75,6 +75,11 @@ def trace_json(
     )
 
 
+def failure_json(query: str, error: str) -> str:
+    """What stands in place of an answer when a question cannot be understood."""
+    return _json({"query": query, "error": error})
+
+
 def answer_csv(answer: Answer) -> str:
     """One row a hit, its best place; always the same columns, under a header."""
     out = io.StringIO()

@@ -1,0 +1,93 @@
+"""`qmd query --batch`: many questions, each a line of stdin, answered by one process."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+
+from qmd_py.cli.admitting import Admission
+from qmd_py.cli.app import Status, emit, notice
+from qmd_py.cli.searching import Shown, check_collections, formatted, pipeline
+from qmd_py.config import Config
+from qmd_py.errors import UsageError
+from qmd_py.expansion import callers
+from qmd_py.expansion.callers import Handed
+from qmd_py.models import Models
+from qmd_py.render import machine
+from qmd_py.search.asking import Ask
+from qmd_py.store.reader import Reader
+
+
+def check(words: Sequence[str] | None, shown: Shown, trace: Path | None) -> Shown:
+    """The form of a batch's answers: JSON, or the user's own lines.
+
+    Raises:
+        UsageError: words were typed, or what a batch cannot give was asked for.
+    """
+    if trace:
+        raise UsageError("--batch and --trace together: a trace is of one question")
+    if words not in (None, [], ["-"]):
+        raise UsageError("--batch reads its questions from stdin: leave out the words")
+    if shown.form not in {"", "json", "format"}:
+        raise UsageError(f"--batch and --{shown.form} together: it gives JSON, or --format")
+    return replace(shown, form=shown.form or "json")
+
+
+def answer_each(
+    config: Config,
+    ask: Ask,
+    models: Models,
+    shown: Shown,
+    options: Handed,
+    admission: Admission,
+) -> None:
+    """Answer every question as it comes, one JSON object a line; a wrong one gets its error.
+
+    Raises:
+        UsageError: there are no questions.
+        Exit: nothing was found for any of them, or one was wrong.
+        PolicyUnknown: a policy has to decide, and there is none.
+    """
+    statuses = set()
+    with admission.reading(git=True) as reading, Reader.open(config.index) as store:
+        check_collections(store, ask.scope.collections)
+        for typed in _questions():
+            # what expires while a batch waits for its next question is expired then
+            now = admission.current()
+            try:
+                text, handed = callers.asked(typed, options)
+                asked = replace(ask, handed=handed, reading=reading, gate=now.gate(reading))
+                needed = _needed(models, handed)
+                found = pipeline("query")(store, text, asked, needed, now.moment)
+            except UsageError as error:  # the other questions can be answered all the same
+                statuses.add(Status.ERROR)
+                _tell(typed, str(error), shown)
+            else:
+                statuses.add(Status.FOUND if found.hits else Status.NOTHING_FOUND)
+                emit(formatted(found, shown, config.settings.max_bytes))
+    if not statuses:
+        raise UsageError("no question on stdin: write one a line")
+    if Status.ERROR in statuses or Status.FOUND not in statuses:
+        raise typer.Exit(max(statuses))
+
+
+def _needed(models: Models, handed: Handed) -> Models:
+    """The models without the expander, where the caller has worded the question himself."""
+    if not (handed.variants or handed.queries):
+        return models
+    missing = tuple(why for why in models.missing if not why.startswith("expand:"))
+    return replace(models, expander=None, missing=missing)
+
+
+def _questions() -> Iterator[str]:
+    for line in sys.stdin.buffer:
+        if text := line.decode("utf-8-sig", errors="replace").strip():
+            yield text
+
+
+def _tell(question: str, error: str, shown: Shown) -> None:
+    if shown.form == "json":
+        emit(machine.failure_json(question, error))
+    notice(f"{question}: {error}")
