@@ -56,6 +56,7 @@ HOMES = {
     "sqlite3": {"cache", "store"},
     "sqlite_utils": {"store"},
     "typer": {"cli"},
+    "watchfiles": {"cli"},
     "yaml": {"foreign", "markdown"},
 }
 STANDARD_ONLY = {"admission", "catalogue", "errors", "fusion", "gguf", "git", "moments", "records"}

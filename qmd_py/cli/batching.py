@@ -9,7 +9,7 @@ import typer
 
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import Status, emit, notice
-from qmd_py.cli.searching import Shown, check_collections, formatted, pipeline
+from qmd_py.cli.searching import Shown, formatted, pipeline
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
 from qmd_py.expansion import callers
@@ -17,6 +17,7 @@ from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models
 from qmd_py.render import machine
 from qmd_py.search.asking import Ask
+from qmd_py.search.scoping import check_collections
 from qmd_py.store.reader import Reader
 
 

@@ -21,6 +21,7 @@ from qmd_py.cli.app import (
 )
 from qmd_py.cli.embedding import run as run_embedding
 from qmd_py.cli.loading import Loader
+from qmd_py.cli.options import NoEmbed
 from qmd_py.config import Config
 from qmd_py.errors import Busy, UsageError
 from qmd_py.records import Collection
@@ -41,9 +42,6 @@ collection = typer.Typer(
 
 _NONE_YET = "no collections yet: name a folder, as in 'qmd index DIR'"
 
-NoEmbed = Annotated[
-    bool, typer.Option("--no-embed", help="Words only; 'qmd embed' does the rest later.")
-]
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR")]

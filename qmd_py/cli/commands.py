@@ -24,6 +24,7 @@ _COMMANDS = {
     "skill": "skilling.skill",
     "eval": "evaluating.evaluate",
     "status": "collecting.status",
+    "watch": "watching.watch",
     "import-config": "projects.import_config",
     "collection": "collecting.collection",
     "cache": "caching.cache",

@@ -160,3 +160,6 @@ Batch = Annotated[
         "--batch", help="Each line of stdin is a question; each answer is one line of JSON."
     ),
 ]
+NoEmbed = Annotated[
+    bool, typer.Option("--no-embed", help="Words only; 'qmd embed' does the rest later.")
+]
