@@ -28,12 +28,17 @@ CASES = [
     ("answer", "search zzz --json"),
     ("answer", "search хлеб --json --explain"),
     ("answer", "query bread concurency --json --explain --lex loaf --vec dough --hyde 'A loaf.'"),
+    ("answer", "search bread --json --policy POLICY"),
     ("answer", "query --batch"),
+    ("answer", "query --batch --policy POLICY"),
     ("failure", "query --batch --lex ''"),
     ("section", "section 'en/Go Concurrency Patterns.md' Goroutines --json"),
     ("section", "section 1 --json"),
     ("texts", "get 1 2:1:1 'en/Sourdough Bread.md#starter' --json"),
     ("texts", "get - --json"),
+    ("citation", "cite 'en/Sourdough Bread.md' 'Storing the loaf' --json"),
+    ("citation", "cite 'en/Sourdough Bread.md' 'Storing the loaf' --claim 'Bread keeps' --json"),
+    ("claims", "cite --check CLAIMS --json"),
     ("toc", "toc 2 --json"),
     ("notes", "ls --json"),
     ("collections", "collection list --json"),
@@ -64,12 +69,22 @@ def indexed(qmd: Qmd, vault: Path) -> Path:
     return vault
 
 
+def filled(line: str, claims: Path) -> str:
+    names = {"GOLDEN": GOLDEN, "POLICY": GOLDEN.with_name("policy.toml"), "CLAIMS": claims}
+    for name, path in names.items():
+        line = line.replace(name, str(path))
+    return line
+
+
 def test_every_output_is_as_its_schema_says(qmd: Qmd, indexed: Path) -> None:
     import shlex
 
+    claims = indexed.parent / "claims.md"
+    place = ("en/Sourdough Bread.md", "Storing the loaf")
+    claims.write_text(qmd("cite", *place, "--claim", "Bread keeps").stdout)
     for name, line in CASES:
         stdin = {"answer": "bread\nzzz\n", "failure": "-only\n"}.get(name, "")
-        result = qmd(*shlex.split(line.replace("GOLDEN", str(GOLDEN))), stdin=stdin)
+        result = qmd(*shlex.split(filled(line, claims)), stdin=stdin)
         assert result.stdout, line
         for value in result.stdout.splitlines():
             check(name, json.loads(value))
