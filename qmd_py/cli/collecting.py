@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qmd_py.cli import completing
 from qmd_py.cli.app import (
     Commands,
     IndexOption,
@@ -43,7 +44,7 @@ collection = typer.Typer(
 _NONE_YET = "no collections yet: name a folder, as in 'qmd index DIR'"
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
-Name = Annotated[str, typer.Argument(metavar="NAME")]
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.collections)]
 Folder = Annotated[Path, typer.Argument(metavar="DIR")]
 
 
@@ -54,7 +55,13 @@ def index(
     ] = None,
     collections: Annotated[
         list[str] | None,
-        typer.Option("--collection", "-c", metavar="NAME", help="Only this one; repeatable."),
+        typer.Option(
+            "--collection",
+            "-c",
+            metavar="NAME",
+            help="Only this one; repeatable.",
+            autocompletion=completing.collections,
+        ),
     ] = None,
     prune: Annotated[
         bool, typer.Option("--prune", help="Drop the notes of folders that are gone or empty.")

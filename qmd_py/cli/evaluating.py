@@ -13,6 +13,7 @@ import typer
 
 import qmd_py
 from qmd_py.cache import Cache, NoCache
+from qmd_py.cli import completing
 from qmd_py.cli.app import IndexOption, bar, configured, emit, show
 from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import Device, Expander, Reranker
@@ -67,7 +68,11 @@ def evaluate(
     collections: Annotated[
         list[str] | None,
         typer.Option(
-            "--collection", "-c", metavar="NAME", help="Where to search; else where the judged are."
+            "--collection",
+            "-c",
+            metavar="NAME",
+            help="Where to search; else where the judged are.",
+            autocompletion=completing.collections,
         ),
     ] = None,
     expander: Expander = "none",

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from qmd_py import passages, sections
+from qmd_py.cli import completing
 from qmd_py.cli.app import IndexOption, Status, emit, notice
 from qmd_py.cli.options import AsOf, Policy
 from qmd_py.cli.reading import admitted, opened
@@ -27,6 +28,7 @@ def get(
             metavar="PID|PATH[:FROM[:COUNT]]…",
             help="Notes, or COUNT of their lines beginning with line FROM; globs; "
             "`-` reads names from stdin, one a line or each ended by NUL.",
+            autocompletion=completing.notes,
         ),
     ],
     max_bytes: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qmd_py.cli.app import Commands, Status, bar, configured, confirm, emit, notice, show
+from qmd_py.cli import completing
 from qmd_py.config import Config, threads
 from qmd_py.errors import DownloadFailed, ModelFailed, ModelMissing, UsageError
 
@@ -21,8 +22,10 @@ models = typer.Typer(
     rich_markup_mode="rich",
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME")]
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME…]")]
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.models)]
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="[NAME…]", autocompletion=completing.models)
+]
 
 
 @models.command("list")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from qmd_py.cli import completing
 from qmd_py.errors import UsageError
 
 
@@ -28,7 +29,13 @@ Words = Annotated[
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Notes to show.")]
 Collections = Annotated[
     list[str] | None,
-    typer.Option("--collection", "-c", metavar="NAME", help="Only this collection; repeatable."),
+    typer.Option(
+        "--collection",
+        "-c",
+        metavar="NAME",
+        help="Only this collection; repeatable.",
+        autocompletion=completing.collections,
+    ),
 ]
 Paths = Annotated[
     list[str] | None,
@@ -108,10 +115,20 @@ Intent = Annotated[
     str | None, typer.Option(metavar="TEXT", help="What you want to know it for; always give one.")
 ]
 Expander = Annotated[
-    str | None, typer.Option(metavar="MODEL", help="Name or path of an expander, or none.")
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Name or path of an expander, or none.",
+        autocompletion=completing.expanders,
+    ),
 ]
 Reranker = Annotated[
-    str | None, typer.Option(metavar="MODEL", help="Name or path of a reranker, or none.")
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Name or path of a reranker, or none.",
+        autocompletion=completing.rerankers,
+    ),
 ]
 NoExpand = Annotated[bool, typer.Option("--no-expand", help="No local expansion.")]
 NoRerank = Annotated[bool, typer.Option("--no-rerank", help="No reranking.")]

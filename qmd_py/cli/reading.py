@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qmd_py.cli import completing
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, show
 from qmd_py.cli.options import AsOf, Policy
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 Reference = Annotated[
     str,
     typer.Argument(
-        metavar="PID|PATH", help="A pid, a path, or whatever else qmd prints to name a note."
+        metavar="PID|PATH",
+        help="A pid, a path, or whatever else qmd prints to name a note.",
+        autocompletion=completing.notes,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
@@ -57,6 +60,7 @@ def section(
             metavar="HEADING…",
             show_default=False,
             help="The toc_path: words, one JSON array, 'A > B', or '#anchor'. None: the whole note.",
+            autocompletion=completing.headings,
         ),
     ] = None,
     as_json: Json = False,
@@ -116,7 +120,10 @@ def toc(
 
 
 def ls(
-    collection: Annotated[str | None, typer.Argument(metavar="COLLECTION")] = None,
+    collection: Annotated[
+        str | None,
+        typer.Argument(metavar="COLLECTION", autocompletion=completing.collections),
+    ] = None,
     as_json: Json = False,
     policy: Policy = None,
     as_of: AsOf = None,

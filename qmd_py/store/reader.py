@@ -245,6 +245,16 @@ class Reader:
                 rows += self.rows(_NOTE + "WHERE p.collection = ? AND p.file = ?", values)
         return [self._note(row) for row in rows]
 
+    def labels(self, beginning: str, most: int) -> list[tuple[int, str, str]]:
+        """pid, `collection/path` and title of the first notes whose pid or path begins so."""
+        return self.rows(
+            """SELECT pid, label, title FROM (SELECT n.pid, k.name || '/' || n.path AS label, n.title
+            FROM notes n JOIN collections k ON k.id = n.collection)
+            WHERE substr(pid, 1, length(?1)) = ?1 OR substr(label, 1, length(?1)) = ?1
+            ORDER BY pid LIMIT ?2""",
+            [beginning, most],
+        )
+
     def toc(self, pid: int) -> tuple[Section, ...]:
         """The toc of a note as indexed."""
         rows = self.rows(
