@@ -87,13 +87,13 @@ def _write(file: Path, text: str) -> None:
         raise QmdError(f"cannot write {file}: {error.strerror}") from error
 
 
-def _text(index: Path | None) -> str:
+def _text(index: str | None) -> str:
     from qmd_py.server import teaching
 
     return teaching.skill(_tongues(index))
 
 
-def _tongues(index: Path | None) -> "Sequence[Tongue]":
+def _tongues(index: str | None) -> "Sequence[Tongue]":
     """The languages of the notes, where there is an index yet."""
     from qmd_py.server import tongues
 
