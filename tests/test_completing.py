@@ -90,6 +90,12 @@ def test_the_index_named_on_the_line_is_asked(qmd: Qmd, notes: Path, tmp_path: P
     assert offered("search", "--index", str(index), "-c", "") == "elsewhere\n"
 
 
+def test_a_policy_keeps_notes_to_itself(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QMD_POLICY", str(Path(__file__).with_name("policy.toml")))
+    assert offered("section", "").strip() == offered("section", "1", "").strip() == ""
+    assert offered("ls", "") == "notes\n"
+
+
 @pytest.mark.parametrize("damage", ["no index", "no database", "wrong settings"])
 def test_an_error_offers_nothing_and_prints_nothing(
     isolated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str

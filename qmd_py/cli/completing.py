@@ -73,6 +73,8 @@ def rerankers(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
 @_offered
 def notes(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
     """Pids with titles; paths, once something other than a number is typed."""
+    if _guarded(ctx):
+        return
     with _index(ctx) as store:
         for pid, path, title in store.labels(incomplete, _MOST):
             yield (str(pid) if str(pid).startswith(incomplete) else path), title
@@ -83,12 +85,19 @@ def headings(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
     """The headings that may follow those typed so far."""
     from qmd_py import references
 
+    if _guarded(ctx):
+        return
     typed = tuple(ctx.params.get("path") or ())
     with _index(ctx) as store:
         note = references.find(store, str(ctx.params["note"])).note
         for section in store.toc(note.pid):
             if section.path[: len(typed)] == typed and len(section.path) > len(typed):
                 yield section.path[len(typed)], f"line {section.line}"
+
+
+def _guarded(ctx: typer.Context) -> bool:
+    """Whether a policy decides what may be read; then no note is told of in passing."""
+    return bool(configured(None).policy or ctx.params.get("policy"))
 
 
 def _for_shell(name: str) -> str:
