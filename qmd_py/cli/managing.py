@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qmd_py.cli.app import Commands, Status, bar, configured, confirm, emit, notice, show
 from qmd_py.cli import completing
+from qmd_py.cli.app import Commands, Status, bar, configured, confirm, emit, notice, show
 from qmd_py.config import Config, threads
 from qmd_py.errors import DownloadFailed, ModelFailed, ModelMissing, UsageError
 

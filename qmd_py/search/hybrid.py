@@ -48,8 +48,7 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
         UsageError: the question holds nothing to look for.
     """
     stages = Stages(models.missing)
-    if models.embedder:
-        models = replace(models, embedder=AskedOnce(models.embedder))
+    models = _asking_once(models)
     analyzer = analyzer_for(store.languages)
     with stages.of("probe"):
         asked = retrieval.understand(store, text, analyzer)
@@ -62,9 +61,8 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
     with stages.of("retrieve"):
         lexed = _lexed(store, asked, ask, widened, analyzer)
         others = _other_wordings(widened, ask)
-        meant = own
-        if others and own:
-            meant = dense(store, asked, ask, models, others, stages, own["dense"])
+        known = own.get("dense")
+        meant = dense(store, asked, ask, models, others, stages, known) if others and own else own
     with stages.of("fuse"):
         lists, weights = _lists(asked, worded, titled, lexed, meant, widened)
         sure = _sure(lists, models)
@@ -107,6 +105,13 @@ def has_leader(
     nearest = next(iter(retrieval.dense_notes(meant.get("dense", ()))), leader)
     ahead = not others or others[0][1] <= LEAD * best
     return ahead and named >= LEADERS_TITLE and nearest == leader
+
+
+def _asking_once(models: Models) -> Models:
+    """The same models, with an embedder that reads each wording of this question once."""
+    if models.embedder is None:
+        return models
+    return replace(models, embedder=AskedOnce(models.embedder))
 
 
 def _widened(
