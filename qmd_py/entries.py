@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from qmd_py import chunking, files, markdown, passages
 from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, IndexUnusable
+from qmd_py.markdown import references
 from qmd_py.records import Chunk, Note
 from qmd_py.store.writer import Terms
 from qmd_py.terms import Analyzer, Indexed
@@ -165,6 +166,7 @@ def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
     """Parse a note and cut it into chunks; `path` is relative to its collection."""
     document = markdown.parse(text.text, Path(path).stem)
     front = document.front
+    found = references.references(document)
     return Note(
         path=path,
         title=document.title,
@@ -175,6 +177,8 @@ def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
         toc=tuple(spot.section for spot in document.spots),
         chunks=chunking.chunks(document, chunk_chars),
         problem=text.problem or document.problem,
+        links=found.links,
+        inline_tags=found.tags,
     )
 
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qmd_py import chunking, config, entries, files, passages, terms
+from qmd_py import chunking, config, entries, files, linking, passages, terms
 from qmd_py.config import Settings
 from qmd_py.entries import Made, Result, Source
 from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.files import Found, Walk
 from qmd_py.records import Collection, FileState, IndexReport
+from qmd_py.store import references
 from qmd_py.store.writer import KnownFile, Writer
 
 Progress = Callable[[int, int], None]
@@ -61,6 +62,7 @@ def update(
         return IndexReport(collection.name, problems=(_vanished(collection, "has no notes"),))
     remember(store, settings)
     report = _carry_out(store, collection, plan, settings, progress)
+    linking.resolve_pending(store, collection)
     return replace(
         report,
         unchanged=report.unchanged + plan.unchanged,
@@ -88,7 +90,7 @@ def fingerprint(settings: Settings) -> str:
     """What decides how a note's chunks and terms come out."""
     languages = ",".join(settings.languages)
     versions = f"terms {terms.VERSION} chunks {chunking.VERSION} passages {passages.VERSION}"
-    return f"{versions} {languages} {settings.chunk_chars}"
+    return f"{versions} {references.MADE_WITH} {languages} {settings.chunk_chars}"
 
 
 def needs_making_anew(store: Writer, settings: Settings) -> bool:
@@ -171,6 +173,8 @@ def _carry_out(
 ) -> IndexReport:
     report = IndexReport(collection.name)
     work = _Work(store, collection, plan.gone, fingerprint(settings))
+    if plan.read or plan.gone:
+        linking.expect_changes(store, collection)
     sources = [work.source(found, known) for found, known in plan.read]
     # this one is kept busy by writing
     processes = config.threads() - 1 if len(sources) >= _MANY else 0

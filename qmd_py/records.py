@@ -64,6 +64,20 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A reference to another note, as it is written."""
+
+    target: str
+    """What it calls the note: a path, a part of one, a title or an alias."""
+    anchor: str
+    """The heading it points to; empty for the whole note."""
+    wiki: bool
+    """Whether it is written `[[…]]`; else a path counts from the folder of its own note."""
+    line: int
+    """1-based."""
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """One Markdown file as the index sees it."""
 
@@ -78,6 +92,9 @@ class Note:
     chunks: tuple[Chunk, ...]
     problem: str | None = None
     """What was wrong with the file and was passed over, in words."""
+    links: tuple[Link, ...] = ()
+    inline_tags: tuple[str, ...] = ()
+    """Tags in its text, beside those of its front matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +177,40 @@ class Scope:
     """Names, united; empty means all."""
     paths: tuple[str, ...] = ()
     """Globs over collection-relative paths, united; `*` crosses folders. Empty means all."""
+    pids: frozenset[int] | None = None
+    """The notes that meet all other filters; None means that there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Filters as they are typed; a note has to meet all of them."""
+
+    collections: tuple[str, ...] = ()
+    """Names, united."""
+    paths: tuple[str, ...] = ()
+    """Notes, folders or globs, united."""
+    tags: tuple[str, ...] = ()
+    """Each must be on the note, or one below it."""
+    where: tuple[str, ...] = ()
+    """`KEY=VALUE`, and `>`, `>=`, `<`, `<=` for numbers and dates; each must hold."""
+    since: str | None = None
+    until: str | None = None
+    """Dates; a day, a month and a year are meant whole."""
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any."""
+        return bool(self.collections or self.paths or self.by_note)
+
+    @property
+    def by_note(self) -> bool:
+        """Whether any concerns what a note says of itself, beyond where it lies."""
+        return bool(self.tags or self.where or self.by_date)
+
+    @property
+    def by_date(self) -> bool:
+        """Whether any is a date."""
+        return self.since is not None or self.until is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +336,12 @@ class Hit:
     """How each run led to its place."""
     note_tokens: int | None = None
     """About what the whole note costs to read, likewise."""
+    contexts: tuple[str, ...] = ()
+    """What its collection and the folders around it are about, the outermost first."""
+    links_out: int = 0
+    """Notes it links to."""
+    links_in: int = 0
+    """Notes that link to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +370,8 @@ class Answer:
     """Words the index does not contain, with the index terms looked for in their place."""
     cut: int = 0
     """Notes left out for their low score."""
+    gone: tuple[str, ...] = ()
+    """`collection/path` of notes left out because their files are there no more."""
     stages: tuple[Stage, ...] = ()
     variants: tuple[Variant, ...] = ()
     """Other wordings that were searched."""

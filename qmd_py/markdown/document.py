@@ -27,6 +27,8 @@ _REFERENCE = re.compile(r"^ {0,3}\[[^\]\n]*\]:", re.MULTILINE)
 _MOST_REFERENCES = 2000  # in a row their time is quadratic; without the rule they are paragraphs
 _LONGEST_HEADING = 500  # characters; it is repeated in every chunk, and what is longer is text
 
+_CODE = {"fence", "code_block"}
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -39,6 +41,8 @@ class Block:
     """0 at the top level; items, rows and quoted blocks lie deeper."""
     whole: bool
     """Whether a cut inside would break it (a fence)."""
+    code: bool
+    """Whether its text is code, fenced or indented."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ def _leading(headings: Sequence[Heading], lines: Lines, front: FrontMatter) -> H
 
 def _blocks(tokens: "Sequence[Token]") -> tuple[Block, ...]:
     return tuple(
-        Block(token.map[0], token.map[1], token.level, token.type == "fence")
+        Block(token.map[0], token.map[1], token.level, token.type == "fence", token.type in _CODE)
         for token in tokens
         if token.map and token.nesting >= 0 and token.type != "inline"
     )

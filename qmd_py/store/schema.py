@@ -71,3 +71,23 @@ def m001_notes_and_terms(db: Database) -> None:
             title, aliases, headings, body, side, tokenize = "{_TOKENIZER}")""",
     ):
         db.execute(statement)
+
+
+@migrations()
+def m003_references_and_contexts(db: Database) -> None:
+    """Tags and links of notes, and what folders are about."""
+    for statement in (
+        """CREATE TABLE tags (
+            pid INTEGER NOT NULL REFERENCES notes (pid) ON DELETE CASCADE, key TEXT NOT NULL,
+            PRIMARY KEY (pid, key)) WITHOUT ROWID""",
+        """CREATE TABLE links (
+            pid INTEGER NOT NULL REFERENCES notes (pid) ON DELETE CASCADE, ordinal INTEGER NOT NULL,
+            target TEXT NOT NULL, anchor TEXT NOT NULL, wiki INTEGER NOT NULL, line INTEGER NOT NULL,
+            resolved INTEGER, PRIMARY KEY (pid, ordinal)) WITHOUT ROWID""",
+        "CREATE INDEX links_by_resolved ON links (resolved)",
+        "ALTER TABLE collections ADD COLUMN links_pending INTEGER NOT NULL DEFAULT 1",
+        """CREATE TABLE contexts (
+            collection INTEGER NOT NULL REFERENCES collections (id) ON DELETE CASCADE,
+            path TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (collection, path)) WITHOUT ROWID""",
+    ):
+        db.execute(statement)

@@ -10,7 +10,7 @@ from typing import Self
 
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.records import Collection, FileState, Note
-from qmd_py.store import project
+from qmd_py.store import project, references
 from qmd_py.store.connection import SCHEMA_VERSION, check_data, open_for_writing, translated
 from qmd_py.store.reader import Reader
 
@@ -214,6 +214,7 @@ class Writer(Reader):
                 (pid, chunk.section, chunk.first_line, chunk.last_line, chunk.text, key),
             )
             self._put_terms("chunk_terms", int(cursor.lastrowid or 0), row)
+        references.put(self, pid, note)
 
     def delete_note(self, pid: int) -> None:
         """Take a note out of the index; its pid stays its own."""
