@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from qmd_py import fusion, provenance, snippets
@@ -22,11 +22,15 @@ from qmd_py.records import (
     StoredNote,
     breadcrumb,
 )
+from qmd_py.store import beside
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
 
 MATCHES = 3
 """Places shown of one note; each in another section."""
+
+GONE = "the file is gone"
+"""What a hit is marked with whose file is there no more."""
 
 _CHUNK_RUNS = ("bm25", "near", "dense", "vec", "hyde", "phrasings")
 _LOOKED_AT = 12
@@ -48,6 +52,8 @@ class Ranking:
     """pid → the reranker's P(yes), for the notes it has read."""
     places: Run = ()
     """The chunks of the notes to show, by what their own text says to the question."""
+    recency: Mapping[int, float] = field(default_factory=dict)
+    """pid → what its score was multiplied by for its age, newest first; empty if not wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,18 @@ class Citer:
             for pid, score in shown
             if pid in notes and pid in places
         )
-        return tuple(hit for hit in found if hit)
+        about = beside.contexts(self._store, notes.values())
+        links = beside.link_counts(self._store, pids)
+        return tuple(
+            replace(
+                hit,
+                contexts=about[hit.pid],
+                links_out=links[hit.pid][0],
+                links_in=links[hit.pid][1],
+            )
+            for hit in found
+            if hit
+        )
 
     def _places(self, pids: Sequence[int]) -> dict[int, list[tuple[StoredChunk, float]]]:
         """The chunks to show of each note with their relative scores; its first if none was found."""
@@ -202,7 +219,8 @@ class Citer:
         """What each run says of a note: first the fused lists, then the runs that went into one."""
         contributions = fusion.contributions(self._ranking.fused, self._ranking.weights, pid)
         fused = self._ranking.fused
-        for name, scores in {**fused, **self._note_scores}.items():
+        aged = {"recent": self._ranking.recency} if self._ranking.recency else {}
+        for name, scores in {**fused, **self._note_scores, **aged}.items():
             rank = _rank(scores, pid)
             if rank:
                 yield Share(name, rank, scores[pid], contributions.get(name))
@@ -225,12 +243,17 @@ def _rank(scores: Mapping[int, float], pid: int) -> int | None:
     return next((at for at, found in enumerate(scores, start=1) if found == pid), None)
 
 
+def is_there(note: StoredNote) -> bool:
+    """Whether a note's file still exists."""
+    return os.path.exists(os.path.join(note.root, note.file))  # noqa: PTH110, PTH118 — a third of the time
+
+
 def _stale(note: StoredNote) -> str | None:
     file = os.path.join(note.root, note.file)  # noqa: PTH118 — half the time of Path
     try:
         state = os.stat(file, follow_symlinks=False)  # noqa: PTH116 — likewise
     except OSError:
-        return "the file is gone"
+        return GONE
     if (FileState.changed_ns(state), state.st_size) == (note.state.mtime_ns, note.state.size):
         return None
     same = state.st_size == note.state.size and _digest(note) == note.state.digest

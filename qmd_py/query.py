@@ -52,6 +52,11 @@ class Query:
     """Each must occur in the note, like `phrases`, but says nothing about how well it answers."""
 
     @property
+    def looks(self) -> bool:
+        """Whether it holds anything to look for."""
+        return bool(self.words or self.phrases)
+
+    @property
     def plain(self) -> str:
         """The question without its operators, for a model."""
         typed = [phrase.typed for phrase in self.phrases] + [word.typed for word in self.words]

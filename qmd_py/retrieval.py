@@ -92,7 +92,7 @@ def by_words(store: Reader, asked: Asked, scope: Scope) -> dict[str, Run]:
 
 def places(store: Reader, asked: Asked, pids: Sequence[int]) -> Run:
     """The chunks of some notes by what their own headings and text say to the question."""
-    queries = [asked.query] + ([asked.near] if asked.near else [])
+    queries = [query for query in (asked.query, asked.near) if query and query.looks]
     runs = [store.places(query, pids, _PLACE_WEIGHTS) for query in queries]
     found = {candidate.id: candidate for run in runs for candidate in run}
     scores = fusion.summed([{c.id: c.score for c in run} for run in runs])

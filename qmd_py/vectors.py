@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +89,26 @@ def best(scores: "Matrix", depth: int) -> list[tuple[int, float]]:
 def zeros(count: int, dimensions: int) -> "Matrix":
     """Rows that are no vectors."""
     return np.zeros((count, dimensions), dtype=np.float32)
+
+
+def likeness(matrix: "Matrix", own: Sequence[int], groups: Sequence[Sequence[int]]) -> list[float]:
+    """How like each group of rows is to some rows of its own.
+
+    Each row looks for its best counterpart on the other side; the mean of that is taken both ways,
+    so that neither much text nor little is an advantage.
+
+    Args:
+        matrix: unit vectors, one a row.
+        own: rows to compare with.
+        groups: rows of each group, none empty.
+    """
+    mine = np.ascontiguousarray(matrix[list(own)]).T
+    found = []
+    for rows in groups:
+        cosines = matrix[list(rows)] @ mine
+        there, back = cosines.max(axis=0).mean(), cosines.max(axis=1).mean()
+        found.append(float(there + back) / 2)
+    return found
 
 
 def usable(rows: "Matrix") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

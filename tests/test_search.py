@@ -278,13 +278,39 @@ def _only(answer: Answer) -> Hit:
     return hit
 
 
-def test_a_note_that_changed_or_went_is_marked(store: Writer, search: Search, folder: Path) -> None:
+def test_a_note_that_changed_is_marked_and_one_that_went_left_out(
+    store: Writer, search: Search, folder: Path
+) -> None:
     put(store, folder, {"a.md": "apples"})
     assert _only(search("apples")).stale is None
     (folder / "a.md").write_text("edited since")
     assert _only(search("apples")).stale == "the file has changed since it was indexed"
     (folder / "a.md").unlink()
-    assert _only(search("apples")).stale == "the file is gone"
+    gone = search("apples")
+    assert (gone.hits, gone.gone) == ((), ("notes/a.md",))
+
+
+def test_notes_further_down_come_up_for_those_that_are_gone(
+    store: Writer, search: Search, folder: Path
+) -> None:
+    put(store, folder, {f"{n:02}.md": f"apples {'and more ' * n}" for n in range(12)})
+    before = paths(search("apples", limit=12))
+    for path in (before[1], before[2], before[5], before[6]):
+        (folder / path).unlink()
+    after = search("apples", limit=4)
+    assert paths(after) == [before[0], before[3], before[4], before[7]]
+    assert after.gone == (f"notes/{before[1]}", f"notes/{before[2]}")
+    assert paths(search("apples", limit=2)) == paths(after)[:2]
+
+
+def test_a_folder_that_is_away_gives_nothing_and_is_told(
+    store: Writer, search: Search, folder: Path
+) -> None:
+    put(store, folder, {f"{n}.md": "apples" for n in range(30)})
+    folder.rename(folder.with_name("away"))
+    answer = search("apples", limit=3)
+    assert answer.hits == ()
+    assert len(answer.gone) == 3
 
 
 def test_the_whole_note_comes_when_it_is_asked_for(
@@ -293,8 +319,7 @@ def test_the_whole_note_comes_when_it_is_asked_for(
     put(store, folder, {"a.md": "# A\n\napples\n\n# B\n\nand more"})
     assert _only(search("apples")).body is None
     assert _only(search("apples", full=LIMIT)).body == "# A\n\napples\n\n# B\n\nand more"
-    (folder / "a.md").unlink()
-    assert _only(search("apples", full=LIMIT)).body is None
+    assert _only(search("apples", full=3)).body is None
 
 
 def test_the_source_says_what_the_note_says_of_itself(

@@ -25,6 +25,9 @@ from qmd_py.render.admitted import decision_fields, record_fields, stop_lines
 if TYPE_CHECKING:
     from qmd_py.cache import CacheState
     from qmd_py.evaluation.judging import Row
+    from qmd_py.linking import Links
+    from qmd_py.nearness import Related
+    from qmd_py.store.contexts import Context
 
 CSV_COLUMNS = (
     "pid", "collection", "path", "file", "line", "last_line", "score", "title", "toc_path",
@@ -41,6 +44,7 @@ def answer_json(answer: Answer, *, toc: bool = True, explain: bool = False) -> s
         "skipped": answer.skipped,
         **(decision_fields(answer.decision) if answer.decision else {}),
         "results": [_hit(hit, toc=toc, explain=explain) for hit in answer.hits],
+        "gone": answer.gone,
     }
     if explain:
         shown["respelled"] = dict(answer.respelled)
@@ -103,6 +107,7 @@ def answer_markdown(answer: Answer) -> str:
     for hit in answer.hits:
         parts.append(f"## [{_escaped(hit.title)}]({hit.source.uri})\n")
         parts.append(f"{hit.collection}/{hit.path} · pid {hit.pid} · score {hit.score:.2f}\n")
+        parts += [f"{text}\n" for text in hit.contexts]
         for match in hit.matches:
             quoted = match.snippet.replace("\n", "\n> ")
             parts.append(f"- {_escaped(match.breadcrumb)}, line {match.line}\n\n  > {quoted}\n")
@@ -149,6 +154,40 @@ def notes_json(notes: Iterable[StoredNote]) -> str:
     )
 
 
+def links_json(note: StoredNote, links: "Links") -> str:
+    """The links of a note."""
+    shown = _place(note)
+    shown["out"] = [_place(one.note) | {"lines": one.lines} for one in links.out]
+    shown["in"] = [_place(one.note) | {"lines": one.lines} for one in links.into]
+    shown["broken"] = [
+        {"target": one.target, "anchor": one.anchor, "line": one.line} for one in links.broken
+    ]
+    return _json(shown)
+
+
+def related_json(note: StoredNote, related: "Iterable[Related]") -> str:
+    """The notes near a note."""
+    shown = [
+        _place(one.note) | {"score": one.score, "linked": one.linked or None, "hops": one.hops}
+        for one in related
+    ]
+    return _json(_place(note) | {"related": shown})
+
+
+def contexts_json(contexts: "Iterable[Context]") -> str:
+    """What folders are about."""
+    return _json([asdict(context) for context in contexts])
+
+
+def _place(note: StoredNote) -> dict[str, object]:
+    return {
+        "pid": note.pid,
+        "collection": note.collection,
+        "path": note.path,
+        "title": note.title,
+    }
+
+
 def collections_json(collections: Sequence[Collection]) -> str:
     """A list of collections."""
     return _json([asdict(collection) for collection in collections])
@@ -187,6 +226,8 @@ def _hit(hit: Hit, *, toc: bool, explain: bool) -> Mapping[str, object]:
     shown["source"] = asdict(hit.source)
     shown["stale"] = hit.stale
     shown["note_tokens"] = hit.note_tokens
+    shown["context"] = hit.contexts
+    shown["links"] = {"out": hit.links_out, "in": hit.links_in}
     if explain:
         shown["explain"] = [asdict(share) for share in hit.shares]
     if hit.body is not None:

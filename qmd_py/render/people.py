@@ -28,6 +28,8 @@ _REASONS = 5  # shown of what was passed over; the line stays readable
 
 def answer_lines(answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
     """Place, pid, breadcrumb, score and snippet of each hit, then its further places."""
+    if answer.mode == "list":
+        return [line for hit in answer.hits for line in _listed(hit)]
     lines = _pipeline(answer) if explain else []
     lines += [[(line, "title")] for line in stop_lines(answer)]
     for hit in answer.hits:
@@ -161,10 +163,12 @@ def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list
         [
             (f"{_shown_path(hit.file)}:{best.snippet_line}", "place"),
             (f"  {hit.score:.2f}", "number"),
+            (_linked(hit), "faint"),
             (f"  {hit.stale}" if hit.stale else "", "faint"),
         ],
         [(f"#{hit.pid} ", "faint"), (best.breadcrumb, "title")],
     ]
+    lines += [[("about ", "faint"), (text, "")] for text in hit.contexts]
     lines.append(_marked(best.snippet, answer, analyzer))
     lines += [
         [("also ", "faint"), (match.breadcrumb, ""), (f"  line {match.line}", "faint")]
@@ -179,6 +183,25 @@ def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list
     if hit.body is not None:
         lines += [[(line, "")] for line in re.split(r"\r\n|\r|\n", hit.body)]
     return lines
+
+
+def _listed(hit: Hit) -> list[Line]:
+    """A note that was asked for by filters alone, on one line, and the whole of it if wanted."""
+    line: Line = [
+        (_shown_path(hit.file), "place"),
+        (_linked(hit), "faint"),
+        (f"  {hit.stale}" if hit.stale else "", "faint"),
+        (f"  #{hit.pid} ", "faint"),
+        (hit.title, "title"),
+    ]
+    body = hit.body.split("\n") if hit.body is not None else []
+    return [line, *([(text, "")] for text in body)]
+
+
+def _linked(hit: Hit) -> str:
+    """How many notes a hit links to, and how many link to it; nothing where there are none."""
+    shown = [f"→{hit.links_out}"] * bool(hit.links_out) + [f"←{hit.links_in}"] * bool(hit.links_in)
+    return "  " + " ".join(shown) if shown else ""
 
 
 def _marked(text: str, answer: Answer, analyzer: Analyzer) -> Line:

@@ -1,6 +1,7 @@
 """What all pipelines share: runs kept, scores, the cut, the answer."""
 
 import datetime
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -44,11 +45,8 @@ class Answerer:
         ask = self.ask
         enough = [(pid, s) for pid, s in ranking.scores.items() if s >= ask.min_score]
         with stages.of("cite"):
-            hits = (
-                self._released(ranking, enough)
-                if ask.gate
-                else self._cited(ranking, enough[: ask.limit])
-            )
+            cited = self._released if ask.gate else self._cited
+            hits, gone = cited(ranking, enough)
         return Answer(
             query=self.text,
             mode=self.mode,
@@ -59,6 +57,7 @@ class Answerer:
             # index terms near a question's words can come from notes that may not be shown
             respelled={} if ask.gate else self.asked.respelled,
             cut=len(ranking.scores) - len(enough),
+            gone=gone,
             stages=stages.done,
             leads=self.leads,
             decision=ask.gate.decision(hits) if ask.gate else None,
@@ -66,21 +65,44 @@ class Answerer:
         )
 
     def _cited(
-        self, ranking: citing.Ranking, shown: Sequence[tuple[int, float]]
-    ) -> tuple[Hit, ...]:
-        return self.citer(ranking, [pid for pid, _ in shown]).hits(shown)
+        self, ranking: citing.Ranking, enough: Sequence[tuple[int, float]]
+    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """The hits to show, and the notes in their place whose files are gone.
+
+        Others come up for those, so that their number does not depend on what was deleted.
+        """
+        shown, rest = enough[: self.ask.limit], enough[self.ask.limit :]
+        hits = self.citer(ranking, [pid for pid, _ in shown]).hits(shown)
+        gone = [f"{hit.collection}/{hit.path}" for hit in hits if hit.stale == citing.GONE]
+        if gone:
+            hits = tuple(hit for hit in hits if hit.stale != citing.GONE)
+            more = self._present(rest, self.ask.limit - len(hits))
+            hits += self.citer(ranking, [pid for pid, _ in more]).hits(more)
+        return hits, tuple(gone)
+
+    def _present(
+        self, ranked: Sequence[tuple[int, float]], most: int
+    ) -> Sequence[tuple[int, float]]:
+        """The first few of ranked notes whose files are there."""
+        notes = self.store.notes(pid for pid, _ in ranked)
+        there = (one for one in ranked if one[0] in notes and citing.is_there(notes[one[0]]))
+        return list(itertools.islice(there, most))
 
     def _released(
         self, ranking: citing.Ranking, ranked: Sequence[tuple[int, float]]
-    ) -> tuple[Hit, ...]:
-        """The best hits among those that may be shown; what was refused takes nobody's place."""
+    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """The best hits among those that may be shown; what was refused takes nobody's place.
+
+        Files that are gone are among those refused, and are not named.
+        """
         limit, size = self.ask.limit, max(self.ask.limit, _BATCH)
         released: list[Hit] = []
         for at in range(0, len(ranked), size):
-            released += self._cited(ranking, ranked[at : at + size])
+            batch = ranked[at : at + size]
+            released += self.citer(ranking, [pid for pid, _ in batch]).hits(batch)
             if len(released) >= limit:
                 break
-        return tuple(released[:limit])
+        return tuple(released[:limit]), ()
 
     def best(self, ranking: citing.Ranking, depth: int) -> list[tuple[int, float]]:
         """(pid, score) of the best notes that a model may read."""

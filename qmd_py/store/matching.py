@@ -1,5 +1,6 @@
 """Questions and scopes → FTS5 expressions and SQL conditions."""
 
+import json
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -34,7 +35,11 @@ def conditions(query: Query, scope: Scope) -> tuple[str, list[str]]:
     if query.excluded:
         clauses.append(_WHOLE_NOTE.format("NOT IN"))
         values.append(" OR ".join(map(_phrase, query.excluded)))
-    for clause, parameters in (_names(scope.collections), _globs(scope.paths)):
+    for clause, parameters in (
+        _names(scope.collections),
+        _globs(scope.paths),
+        _pids(scope.pids),
+    ):
         clauses.append(clause)
         values += parameters
     return "".join(clauses), values
@@ -42,9 +47,8 @@ def conditions(query: Query, scope: Scope) -> tuple[str, list[str]]:
 
 def is_everything(query: Query, scope: Scope) -> bool:
     """Whether a question may find any note at all."""
-    return not (
-        query.phrases or query.required or query.excluded or scope.collections or scope.paths
-    )
+    limited = scope.collections or scope.paths or scope.pids is not None
+    return not (query.phrases or query.required or query.excluded or limited)
 
 
 _MOST_GLOBS = 400  # SQLite takes expressions of 1,000 levels, and each glob is two
@@ -79,6 +83,13 @@ def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
             clauses.append("n.path = ? OR substr(n.path, 1, length(?)) = ?")
             values += [glob, folder, folder]
     return (f" AND ({' OR '.join(clauses)})", values) if clauses else ("", [])
+
+
+def _pids(pids: frozenset[int] | None) -> tuple[str, list[str]]:
+    if pids is None:
+        return "", []
+    # `+` keeps SQLite from going through the pids and asking for the words once for each
+    return " AND +n.pid IN (SELECT value FROM json_each(?))", [json.dumps(sorted(pids))]
 
 
 def _phrase(phrase: Phrase) -> str:
