@@ -23,6 +23,7 @@ ROWS = (
         "models",
         "naming",
         "passages",
+        "spans",
         "spelling",
         "terms",
     },

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import typer
 
+from qmd_py.cli import filtering
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import Status, emit, notice
-from qmd_py.cli.searching import Shown, formatted, pipeline
-from qmd_py.config import Config
+from qmd_py.cli.printing import Shown, formatted
+from qmd_py.cli.searching import pipeline
 from qmd_py.errors import UsageError
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models
+from qmd_py.records import Filters
 from qmd_py.render import machine
 from qmd_py.search.asking import Ask
 from qmd_py.search.scoping import check_collections
@@ -37,12 +39,12 @@ def check(words: Sequence[str] | None, shown: Shown, trace: Path | None) -> Show
 
 
 def answer_each(
-    config: Config,
     ask: Ask,
     models: Models,
     shown: Shown,
     options: Handed,
     admission: Admission,
+    wanted: Filters,
 ) -> None:
     """Answer every question as it comes, one JSON object a line; a wrong one gets its error.
 
@@ -52,8 +54,10 @@ def answer_each(
         PolicyUnknown: a policy has to decide, and there is none.
     """
     statuses = set()
+    config = admission.config
     with admission.reading(git=True) as reading, Reader.open(config.index) as store:
-        check_collections(store, ask.scope.collections)
+        check_collections(store, wanted.collections)
+        ask = replace(ask, scope=filtering.narrowed(store, wanted, gated=admission.active))
         for typed in _questions():
             # what expires while a batch waits for its next question is expired then
             now = admission.current()

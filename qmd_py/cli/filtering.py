@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 from qmd_py.cli.app import notice
+from qmd_py.errors import NotFound
 from qmd_py.records import Answer, Filters, Scope
 from qmd_py.search.asking import Ask
 from qmd_py.store.reader import Reader
@@ -25,27 +26,38 @@ def typed(
     )  # fmt: skip
 
 
-def narrowed(store: Reader, wanted: Filters) -> Scope:
-    """What may be found; a wrong filter is an error."""
+def narrowed(store: Reader, wanted: Filters, *, gated: bool) -> Scope:
+    """What may be found; a wrong filter is an error.
+
+    Under a policy a tag or property that no note has finds nothing, as one of closed notes does.
+    """
     if not wanted.by_note:
         return Scope(wanted.collections, wanted.paths)
-    from qmd_py import filters
-
-    if wanted.tags:
-        tell_unread(store)
-    return filters.scope(store, wanted)
+    return _scope(store, wanted, gated=gated)
 
 
-def listed(store: Reader, ask: Ask, limit: int | None, wanted: Filters) -> Answer:
+def listed(
+    store: Reader, ask: Ask, limit: int | None, wanted: Filters, now: datetime.datetime
+) -> Answer:
     """The notes that meet filters; all of them unless a limit is set."""
-    from qmd_py import filters
     from qmd_py.search import listing
 
+    scope = _scope(store, wanted, gated=ask.gate is not None)
+    ask = replace(ask, scope=scope, limit=limit or sys.maxsize)
+    return listing.listed(store, ask, now, by_date=wanted.by_date or ask.recent is not None)
+
+
+def _scope(store: Reader, wanted: Filters, *, gated: bool) -> Scope:
+    from qmd_py import filters
+
     if wanted.tags:
         tell_unread(store)
-    ask = replace(ask, scope=filters.scope(store, wanted), limit=limit or sys.maxsize)
-    by_date = wanted.by_date or ask.recent is not None
-    return listing.listed(store, ask, datetime.datetime.now(datetime.UTC), by_date=by_date)
+    try:
+        return filters.scope(store, wanted)
+    except NotFound:
+        if not gated:
+            raise
+        return Scope(pids=frozenset())
 
 
 def tell_unread(store: Reader) -> None:

@@ -26,7 +26,18 @@ Words = Annotated[
         "`-` reads the question from stdin.",
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Notes to show.")]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        "-n",
+        min=1,
+        show_default="10; without words all",
+        help="Notes to show.",
+    ),
+]
+LIMIT = 10
+"""Notes that a question shows unless told otherwise."""
 Collections = Annotated[
     list[str] | None,
     typer.Option(
@@ -43,6 +54,34 @@ Paths = Annotated[
         "--path", metavar="GLOB", help="Only notes at this path or in this folder; repeatable."
     ),
 ]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag", metavar="TAG", help="Only notes with this tag, or one below it; repeatable."
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="KEY=VALUE",
+        help="Only notes whose front matter says so; > >= < <= for numbers and dates; repeatable.",
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="DATE", help="Only notes of this date or later: 2026-03-09, 2026-03."),
+]
+Until = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Only notes of this date or earlier.")
+]
+Recent = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DAYS", help="Newer notes first: half of what age takes is gone after so many days."
+    ),
+]
+Refresh = Annotated[bool, typer.Option("--refresh", help="Bring the index up to date first.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 Csv = Annotated[bool, typer.Option("--csv", help="One row a note.")]
 Markdown = Annotated[bool, typer.Option("--md", help="Markdown.")]

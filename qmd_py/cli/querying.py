@@ -4,11 +4,12 @@ import contextlib
 
 from qmd_py.cache import AnswerCache, Cache
 from qmd_py.cache import NoCache as Forgetful
-from qmd_py.cli import batching
+from qmd_py.cli import batching, filtering
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, configured, notice
 from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import (
+    LIMIT,
     Admit,
     AsOf,
     Batch,
@@ -38,31 +39,43 @@ from qmd_py.cli.options import (
     Paths,
     Policy,
     Queries,
+    Recent,
+    Refresh,
     RephrasedQuery,
     Reranker,
     Searches,
     ShortQuery,
+    Since,
     Snippet,
+    Tags,
     Trace,
+    Until,
     Vec,
+    Where,
     Without,
     Words,
 )
-from qmd_py.cli.searching import Shown, answer, known_runs, question
+from qmd_py.cli.printing import Shown
+from qmd_py.cli.searching import answer, bring_up_to_date, known_runs, list_notes, question
 from qmd_py.config import Config
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models
-from qmd_py.records import Scope
 from qmd_py.search.asking import PASSAGE_TOKENS, Ask
 from qmd_py.snippets import DEFAULT_LENGTH
 
 
 def query(
     words: Words = None,
-    limit: Limit = 10,
+    limit: Limit = None,
     collections: Collections = None,
     paths: Paths = None,
+    tags: Tags = None,
+    where: Where = None,
+    since: Since = None,
+    until: Until = None,
+    recent: Recent = None,
+    refresh: Refresh = False,
     as_json: Json = False,
     as_csv: Csv = False,
     as_markdown: Markdown = False,
@@ -131,13 +144,20 @@ def query(
     )
     if batch:
         shown = batching.check(words, shown, trace)
-    text, handed = ("", options) if batch else _asked(words, options)
     config = configured(index)
     admission = Admission.chosen(config, admit=admit, policy=policy, as_of=as_of, trace=trace)
+    wanted = filtering.typed(collections, paths, tags, where, since, until)
+    if refresh:
+        bring_up_to_date(config, wanted, embed=True)
+    if wanted.given and not (batch or words or options.variants or options.queries):
+        ask = Ask(recent=recent, snippet=snippet, full=config.settings.max_bytes if full else 0)
+        list_notes(ask, limit, wanted, shown, admission)
+        return
+    text, handed = ("", options) if batch else _asked(words, options)
     with contextlib.closing(_cache(config, no_cache)) as cache:
         ask = Ask(
-            limit=limit,
-            scope=Scope(tuple(collections or ()), tuple(paths or ())),
+            limit=limit or LIMIT,
+            recent=recent,
             min_score=min_score,
             without=known_runs(without or ()),
             snippet=snippet,
@@ -155,9 +175,9 @@ def query(
         )
         try:
             if batch:
-                batching.answer_each(config, ask, models, shown, options, admission)
+                batching.answer_each(ask, models, shown, options, admission, wanted)
             else:
-                answer("query", config, text, ask, models, shown, admission)
+                answer("query", config, text, ask, models, shown, admission, wanted)
         finally:
             _close(models)
             if cache.problem:

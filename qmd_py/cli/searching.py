@@ -2,15 +2,15 @@
 
 import datetime
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import typer
-
+from qmd_py.cli import filtering
 from qmd_py.cli.admitting import Admission
-from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, screen, show
+from qmd_py.cli.app import IndexOption, configured, emit, screen
 from qmd_py.cli.options import (
+    LIMIT,
     Admit,
     AsOf,
     Collections,
@@ -27,17 +27,23 @@ from qmd_py.cli.options import (
     Nul,
     Paths,
     Policy,
+    Recent,
+    Refresh,
+    Since,
     Snippet,
+    Tags,
     Trace,
+    Until,
+    Where,
     Without,
     Words,
 )
+from qmd_py.cli.printing import Shown, formatted, print_answer
 from qmd_py.config import Config
 from qmd_py.errors import PolicyUnknown, UsageError
 from qmd_py.models import Models
 from qmd_py.provenance import Reading
-from qmd_py.records import Answer, Scope
-from qmd_py.render import styled
+from qmd_py.records import Answer, Filters
 from qmd_py.render.styled import Line
 from qmd_py.search.asking import RUNS, Ask
 from qmd_py.search.scoping import check_collections
@@ -47,43 +53,6 @@ from qmd_py.terms import Analyzer, analyzer_for
 
 if TYPE_CHECKING:
     from qmd_py.gate import Gate
-    from qmd_py.render.template import Template
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """How an answer is printed."""
-
-    form: str
-    """`json`, `csv`, `md`, `files`, `format`, or empty for people."""
-    toc: bool
-    explain: bool
-    separator: str
-    """Ends each file in a list of files."""
-    template: "Template | None" = None
-    """The user's own form of a line."""
-
-    @classmethod
-    def chosen(
-        cls,
-        *,
-        json: bool,
-        csv: bool,
-        md: bool,
-        files: bool,
-        null: bool,
-        toc: bool,
-        explain: bool,
-        template: str | None = None,
-    ) -> Self:
-        """From the options of a command.
-
-        Raises:
-            UsageError: several formats are asked for, or the template cannot be understood.
-        """
-        wanted = {"json": json, "csv": csv, "md": md, "files": files or null}
-        form = _format(wanted | {"format": template is not None})
-        return cls(form, toc, explain, "\0" if null else "\n", _template(template))
 
 
 def searcher(mode: str, text: str) -> Callable[..., None]:
@@ -91,9 +60,15 @@ def searcher(mode: str, text: str) -> Callable[..., None]:
 
     def command(
         words: Words = None,
-        limit: Limit = 10,
+        limit: Limit = None,
         collections: Collections = None,
         paths: Paths = None,
+        tags: Tags = None,
+        where: Where = None,
+        since: Since = None,
+        until: Until = None,
+        recent: Recent = None,
+        refresh: Refresh = False,
         as_json: Json = False,
         as_csv: Csv = False,
         as_markdown: Markdown = False,
@@ -123,26 +98,39 @@ def searcher(mode: str, text: str) -> Callable[..., None]:
             template=template,
         )
         config = configured(index)
+        wanted = filtering.typed(collections, paths, tags, where, since, until)
         ask = Ask(
-            limit=limit,
-            scope=Scope(tuple(collections or ()), tuple(paths or ())),
+            limit=limit or LIMIT,
+            recent=recent,
             min_score=min_score,
             without=known_runs(without or ()),
             snippet=snippet,
             full=config.settings.max_bytes if full else 0,
         )
-        asked = question(words)
+        if refresh:
+            bring_up_to_date(config, wanted, embed=mode != "search")
         admission = Admission.chosen(config, admit=admit, policy=policy, as_of=as_of, trace=trace)
+        if not words and wanted.given:
+            list_notes(ask, limit, wanted, shown, admission)
+            return
+        asked = question(words)
         available = Models()
         if mode != "search":
             from qmd_py.cli.loading import Loader
 
             loader = Loader(config)
             available = Models(loader.embedder(questions_only=True), missing=loader.missing)
-        answer(mode, config, asked, ask, available, shown, admission)
+        answer(mode, config, asked, ask, available, shown, admission, wanted)
 
     command.__doc__ = text
     return command
+
+
+def bring_up_to_date(config: Config, wanted: Filters, *, embed: bool) -> None:
+    """Index the collections that are searched."""
+    from qmd_py.cli import refreshing
+
+    refreshing.refresh(config, wanted.collections, embed=embed)
 
 
 def answer(
@@ -153,6 +141,7 @@ def answer(
     models: Models,
     shown: Shown,
     admission: Admission,
+    wanted: Filters,
 ) -> None:
     """Ask, print, and end with the status that says whether anything was found.
 
@@ -163,23 +152,31 @@ def answer(
         PolicyUnknown: a policy has to decide, and there is none.
     """
     with admission.reading(git=bool(shown.form)) as reading:
-        ask = replace(ask, reading=reading, gate=_gate(admission, reading, mode, text, shown))
+        gate = _gate(admission, reading, mode, text, shown)
         with Reader.open(config.index) as store, screen() as preview:
-            check_collections(store, ask.scope.collections)
+            check_collections(store, wanted.collections)
+            scope = filtering.narrowed(store, wanted, gated=gate is not None)
+            ask = replace(ask, reading=reading, gate=gate, scope=scope)
             analyzer = analyzer_for(store.languages)
             if not shown.form and sys.stdout.isatty():
                 ask = replace(ask, early=lambda early: preview(_early(early, analyzer)))
             found = pipeline(mode)(store, text, ask, models, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)
-    if shown.form:
-        emit(formatted(found, shown, config.settings.max_bytes))
-    else:
-        from qmd_py.render import people
+    print_answer(found, shown, config.settings.max_bytes, analyzer)
 
-        show(people.answer_lines(found, analyzer, explain=shown.explain))
-    _remark(found)
-    if not found.hits:
-        raise typer.Exit(Status.NOTHING_FOUND)
+
+def list_notes(
+    ask: Ask, limit: int | None, wanted: Filters, shown: Shown, admission: Admission
+) -> None:
+    """Print the notes that meet filters, where nothing else is asked."""
+    config = admission.config
+    with admission.reading(git=bool(shown.form)) as reading:
+        ask = replace(ask, reading=reading, gate=_gate(admission, reading, "list", "", shown))
+        with Reader.open(config.index) as store:
+            check_collections(store, wanted.collections)
+            found = filtering.listed(store, ask, limit, wanted, admission.moment)
+    admission.write_trace(found, ask.gate, ask.limit)
+    print_answer(found, shown, config.settings.max_bytes)
 
 
 def _gate(
@@ -245,35 +242,6 @@ def pipeline(mode: str) -> Pipeline:
     return found
 
 
-def _template(typed: str | None) -> "Template | None":
-    if typed is None:
-        return None
-    from qmd_py.render.template import Template
-
-    return Template(typed)
-
-
-def formatted(found: Answer, shown: Shown, max_bytes: int) -> str:
-    """An answer in the form that was chosen for programs."""
-    from qmd_py.render import machine
-
-    if shown.template is not None:
-        lines = shown.template.lines(found)
-        return styled.safe(lines) if sys.stdout.isatty() else lines
-
-    if shown.form == "json":
-        from qmd_py import sizes
-
-        found = sizes.counted(found, max_bytes)
-    formats: Mapping[str, Callable[[], str]] = {
-        "json": lambda: machine.answer_json(found, toc=shown.toc, explain=shown.explain),
-        "csv": lambda: machine.answer_csv(found),
-        "md": lambda: machine.answer_markdown(found),
-        "files": lambda: machine.answer_files(found, shown.separator),
-    }
-    return formats[shown.form]()
-
-
 def known_runs(names: Sequence[str]) -> frozenset[str]:
     """Names of runs to leave out.
 
@@ -286,37 +254,6 @@ def known_runs(names: Sequence[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _format(wanted: Mapping[str, bool]) -> str:
-    """The one output format asked for; empty for people's.
-
-    Raises:
-        UsageError: several are.
-    """
-    chosen = [name for name, on in wanted.items() if on]
-    if len(chosen) > 1:
-        raise UsageError(f"--{chosen[0]} and --{chosen[1]} together: choose one")
-    return chosen[0] if chosen else ""
-
-
-def _remark(answer: Answer) -> None:
-    """Say on stderr what the reader of the answer should know."""
-    stale = [hit for hit in answer.hits if hit.stale]
-    if stale:
-        first = stale[0]
-        more = f" ({len(stale)} such notes)" if len(stale) > 1 else ""
-        notice(f"{first.collection}/{first.path}: {first.stale}{more}: run 'qmd index'")
-    if answer.decision and answer.decision.refused:
-        count, reasons = len(answer.decision.refused), ", ".join(answer.decision.reasons)
-        what = "hit" if count == 1 else "hits"
-        notice(f"{count} {what} may not be used as evidence: {reasons}")
-    if answer.cut:
-        notice(f"{answer.cut} notes scored below --min-score and were left out")
-    if not answer.hits and sys.stderr.isatty():
-        notice("nothing found: try fewer or other words")
-    for skipped in answer.skipped if sys.stderr.isatty() else answer.broken:
-        notice(f"skipped {skipped}")
-
-
 search = searcher(
     "search",
     """Search by words: BM25 over sections, with word stems of the notes' languages.
@@ -324,6 +261,8 @@ search = searcher(
     qmd search worker pool
 
     qmd search '"rate limit"' -draft --json
+
+    qmd search --tag project/alpha --where 'status=open' --since 2026-03
     """,
 )
 vsearch = searcher(

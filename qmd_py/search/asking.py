@@ -45,5 +45,7 @@ class Ask:
     """How the provenance of hits is found out."""
     gate: "Gate | None" = None
     """What may be shown at all; None for everything."""
+    recent: float | None = None
+    """Days after which half of what age can take from a score is gone; None takes nothing."""
     early: Callable[[Answer], None] | None = None
     """Is shown the fused answer before it is reranked."""

@@ -11,6 +11,7 @@ from qmd_py.models import AskedOnce, Models, Reranker
 from qmd_py.records import Answer, Run
 from qmd_py.reranking import Limits, Reranked
 from qmd_py.retrieval import Asked
+from qmd_py.search import recency
 from qmd_py.search.answering import Answerer, between, certainty, dense, kept, summed
 from qmd_py.search.asking import Ask
 from qmd_py.stages import Stages
@@ -70,6 +71,7 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
         scores = {pid: sure * score for pid, score in fused.items()}
         runs = {**worded, **titled, **meant}
         ranking = citing.Ranking(scores, runs, lists, weights)
+        ranking = recency.boosted(store, ranking, ask, now)
     answerer = Answerer(store, analyzer, asked, text, "query", ask, now, leads)
     if models.reranker and "rerank" not in ask.without and ranking.scores:
         if ask.early:

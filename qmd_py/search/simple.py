@@ -6,6 +6,7 @@ from qmd_py import citing, retrieval
 from qmd_py.errors import ModelMissing, UsageError
 from qmd_py.models import Models
 from qmd_py.records import Answer
+from qmd_py.search import recency
 from qmd_py.search.answering import Answerer, between, certainty, dense, kept, summed
 from qmd_py.search.asking import Ask
 from qmd_py.stages import Stages
@@ -28,7 +29,8 @@ def by_words(store: Reader, text: str, ask: Ask, models: Models, now: datetime.d
         runs = kept(retrieval.by_words(store, asked, ask.scope), ask)
     scores = {pid: certainty(score) for pid, score in summed(runs).items()}
     answerer = Answerer(store, analyzer, asked, text, "search", ask, now)
-    return answerer.answer(citing.Ranking(scores, runs, {}, {}), stages)
+    ranking = recency.boosted(store, citing.Ranking(scores, runs, {}, {}), ask, now)
+    return answerer.answer(ranking, stages)
 
 
 def by_meaning(
@@ -58,4 +60,5 @@ def by_meaning(
         for pid, score in retrieval.dense_notes(runs["dense"]).items()
     }
     answerer = Answerer(store, analyzer, asked, text, "vsearch", ask, now)
-    return answerer.answer(citing.Ranking(scores, runs, {}, {}), stages)
+    ranking = recency.boosted(store, citing.Ranking(scores, runs, {}, {}), ask, now)
+    return answerer.answer(ranking, stages)

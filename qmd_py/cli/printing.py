@@ -1,0 +1,140 @@
+"""How answers are printed, and what is said beside them."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import typer
+
+from qmd_py.cli.app import Status, emit, notice, show
+from qmd_py.errors import UsageError
+from qmd_py.records import Answer
+from qmd_py.render import styled
+from qmd_py.terms import Analyzer
+
+if TYPE_CHECKING:
+    from qmd_py.render.template import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How an answer is printed."""
+
+    form: str
+    """`json`, `csv`, `md`, `files`, `format`, or empty for people."""
+    toc: bool
+    explain: bool
+    separator: str
+    """Ends each file in a list of files."""
+    template: "Template | None" = None
+    """The user's own form of a line."""
+
+    @classmethod
+    def chosen(
+        cls,
+        *,
+        json: bool,
+        csv: bool,
+        md: bool,
+        files: bool,
+        null: bool,
+        toc: bool,
+        explain: bool,
+        template: str | None = None,
+    ) -> Self:
+        """From the options of a command.
+
+        Raises:
+            UsageError: several formats are asked for, or the template cannot be understood.
+        """
+        wanted = {"json": json, "csv": csv, "md": md, "files": files or null}
+        form = _format(wanted | {"format": template is not None})
+        return cls(form, toc, explain, "\0" if null else "\n", _template(template))
+
+
+def print_answer(
+    found: Answer, shown: Shown, max_bytes: int, analyzer: Analyzer | None = None
+) -> None:
+    """Print an answer, and end with the status that says whether anything was found.
+
+    Raises:
+        Exit: nothing was found.
+    """
+    if shown.form:
+        emit(formatted(found, shown, max_bytes))
+    else:
+        from qmd_py.render import people
+
+        show(people.answer_lines(found, analyzer or Analyzer(()), explain=shown.explain))
+    _remark(found)
+    if not found.hits:
+        raise typer.Exit(Status.NOTHING_FOUND)
+
+
+def _template(typed: str | None) -> "Template | None":
+    if typed is None:
+        return None
+    from qmd_py.render.template import Template
+
+    return Template(typed)
+
+
+def formatted(found: Answer, shown: Shown, max_bytes: int) -> str:
+    """An answer in the form that was chosen for programs."""
+    from qmd_py.render import machine
+
+    if shown.template is not None:
+        lines = shown.template.lines(found)
+        return styled.safe(lines) if sys.stdout.isatty() else lines
+
+    if shown.form == "json":
+        from qmd_py import sizes
+
+        found = sizes.counted(found, max_bytes)
+    formats: Mapping[str, Callable[[], str]] = {
+        "json": lambda: machine.answer_json(found, toc=shown.toc, explain=shown.explain),
+        "csv": lambda: machine.answer_csv(found),
+        "md": lambda: machine.answer_markdown(found),
+        "files": lambda: machine.answer_files(found, shown.separator),
+    }
+    return formats[shown.form]()
+
+
+def _format(wanted: Mapping[str, bool]) -> str:
+    """The one output format asked for; empty for people's.
+
+    Raises:
+        UsageError: several are.
+    """
+    chosen = [name for name, on in wanted.items() if on]
+    if len(chosen) > 1:
+        raise UsageError(f"--{chosen[0]} and --{chosen[1]} together: choose one")
+    return chosen[0] if chosen else ""
+
+
+def _remark(answer: Answer) -> None:
+    """Say on stderr what the reader of the answer should know."""
+    if outdated := _outdated(answer):
+        notice(f"{'; '.join(outdated)}: run 'qmd index'")
+    if answer.decision and answer.decision.refused:
+        count, reasons = len(answer.decision.refused), ", ".join(answer.decision.reasons)
+        what = "hit" if count == 1 else "hits"
+        notice(f"{count} {what} may not be used as evidence: {reasons}")
+    if answer.cut:
+        notice(f"{answer.cut} notes scored below --min-score and were left out")
+    if not answer.hits and sys.stderr.isatty():
+        notice("nothing found: try fewer or other words")
+    for skipped in answer.skipped if sys.stderr.isatty() else answer.broken:
+        notice(f"skipped {skipped}")
+
+
+def _outdated(answer: Answer) -> list[str]:
+    """What in the index is no longer as it is on disk, in words."""
+    stale = [f"{hit.collection}/{hit.path}: {hit.stale}" for hit in answer.hits if hit.stale]
+    gone = [f"{path}: the file is gone, so it is left out" for path in answer.gone]
+    return [
+        found[0] + (f" ({len(found)} such notes)" if len(found) > 1 else "")
+        for found in (stale, gone)
+        if found
+    ]

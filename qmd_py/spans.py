@@ -1,0 +1,49 @@
+"""Dates as people write them → spans of time."""
+
+import calendar
+import datetime
+import re
+from dataclasses import dataclass
+
+_DATE = re.compile(r"(\d{4})(?:-?(\d\d)(?:-?(\d\d))?)?", re.ASCII)
+_SECONDS = re.compile(r"[T ]\d\d:?\d\d:?\d\d", re.ASCII)
+_SPACED_ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$|Z$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A year, a month, a day, or a moment, in seconds since 1970 UTC."""
+
+    start: float
+    stop: float
+    """Exclusive."""
+
+
+def span(text: str) -> Span | None:
+    """The time that `2026`, `2026-03`, `2026-03-09` or `2026-03-09T10:00[:00][+03:00]` means.
+
+    Without a zone it is that of this machine. None for anything else.
+    """
+    stripped = _SPACED_ZONE.sub("", text.strip())
+    try:
+        if parts := _DATE.fullmatch(stripped):
+            year, month, day = (int(part) if part else None for part in parts.groups())
+            return _days(int(year or 0), month, day)
+        moment = datetime.datetime.fromisoformat(stripped)
+        if re.match(r"\d{4}-?\d\d-?\d\d[T ]", stripped, re.ASCII | re.IGNORECASE) is None:
+            return None
+        seconds = moment.timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+    return Span(seconds, seconds + (1 if _SECONDS.search(stripped) else 60))
+
+
+def _days(year: int, month: int | None, day: int | None) -> Span:
+    """A day, a month or a year.
+
+    Raises:
+        ValueError: the calendar has none such.
+    """
+    first = datetime.datetime(year, month or 1, day or 1)
+    last = first.replace(month=month or 12, day=day or calendar.monthrange(year, month or 12)[1])
+    return Span(first.timestamp(), (last + datetime.timedelta(days=1)).timestamp())
