@@ -44,6 +44,7 @@ def tags(text: str) -> list[str]:
         pytest.param("- x\n\n  ```\n  [[a]]\n  ```\n", [], id="a fence in a list"),
         pytest.param("%%[[a]]%% <!-- [[b]] --> [[c]]", [("c", "")], id="in comments"),
         pytest.param("---\nup: '[[a]]'\n---\n[[b]]", [("b", "")], id="not in front matter"),
+        pytest.param(r"\[[a]] \\[[b]]", [], id="escaped"),
         pytest.param("[[a\nb]] [[[c]]] [[d", [("c", "")], id="odd brackets"),
     ],
 )  # fmt: skip

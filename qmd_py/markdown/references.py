@@ -8,10 +8,13 @@ from urllib.parse import unquote
 from qmd_py.markdown.document import Document
 from qmd_py.records import Link
 
+# most paragraphs have neither, and these are quick to say so
+_LINK_MARK = re.compile(r"\[\[|\]\(|\]:")
+_TAG_MARK = re.compile(r"#[^\s#]")
 _TICKS = re.compile(r"`+")
 _DESTINATION = r"<[^<>\n]*>|[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
 _LINK = re.compile(
-    r"\[\[(?P<note>[^\[\]|#\n]*)(?:\#(?P<heading>[^\[\]|\n]*))?(?:\|[^\[\]\n]*)?\]\]"
+    r"(?<!\\)\[\[(?P<note>[^\[\]|#\n]*)(?:\#(?P<heading>[^\[\]|\n]*))?(?:\|[^\[\]\n]*)?\]\]"
     rf"|\]\(\s*(?P<inline>{_DESTINATION})"
     rf"|^[ ]{{0,3}}\[(?!\^)[^\[\]\n]+\]:[ \t]*(?P<defined>{_DESTINATION})",
     re.MULTILINE,
@@ -43,10 +46,14 @@ def references(document: Document) -> References:
     links: list[Link] = []
     tags: dict[str, None] = {}
     for start, paragraph in _paragraphs(document):
-        if "[" in paragraph or "#" in paragraph:
-            text = _without(_without_code(paragraph), (("<!--", "-->"), ("%%", "%%")))
+        linked, tagged = _LINK_MARK.search(paragraph), _TAG_MARK.search(paragraph)
+        if not (linked or tagged):
+            continue
+        text = _without(_without_code(paragraph), (("<!--", "-->"), ("%%", "%%")))
+        if linked:
             links += _links(text, start, document)
-            tags |= dict.fromkeys(_tags(text)) if "#" in text else {}
+        if tagged:
+            tags |= dict.fromkeys(_tags(text))
     return References(tuple(links), tuple(tags))
 
 
