@@ -85,9 +85,9 @@ class Names:
         longer one; after paths come titles, then aliases. Of several, one in the same folder is
         taken, else the uppermost.
         """
-        asked = (name_key(link.target), self._folders.get(source, ""))
+        asked = (link.target, self._folders.get(source, ""))
         if asked not in self._found:
-            self._found[asked] = self._look_up(*asked)
+            self._found[asked] = self._look_up(name_key(link.target), asked[1])
         return self._found[asked]
 
     def _add(self, note: Named) -> None:
