@@ -100,5 +100,5 @@ def test_the_time_for_odd_texts_grows_with_their_length(text: str) -> None:
     """With its square, each would take minutes."""
     document = markdown.parse("x", "x")
     lines = markdown.Lines.of(text)
-    odd = markdown.Document(lines, document.front, "x", (), ())
+    odd = markdown.Document(lines, document.front, "x", (), (), None)
     assert references(odd) == references(odd)

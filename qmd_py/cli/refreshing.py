@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from qmd_py.cli.app import bar, notice
 from qmd_py.cli.loading import Loader
-from qmd_py.search.scoping import check_collections
 from qmd_py.config import Config
 from qmd_py.errors import Busy
+from qmd_py.search.scoping import check_collections
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:

@@ -69,8 +69,7 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
         sure = _sure(lists, models)
         fused = fusion.rrf({name: list(run) for name, run in lists.items()}, weights)
         scores = {pid: sure * score for pid, score in fused.items()}
-        runs = {**worded, **titled, **meant}
-        ranking = citing.Ranking(scores, runs, lists, weights)
+        ranking = citing.Ranking(scores, {**worded, **titled, **meant}, lists, weights)
         ranking = recency.boosted(store, ranking, ask, now)
     answerer = Answerer(store, analyzer, asked, text, "query", ask, now, leads)
     if models.reranker and "rerank" not in ask.without and ranking.scores:

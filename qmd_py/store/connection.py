@@ -9,7 +9,7 @@ from pathlib import Path
 from qmd_py.errors import IndexMissing, IndexUnusable, UsageError
 from qmd_py.store import project
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 2
 """`PRAGMA user_version` of an index that this program reads."""
 
 _PATIENCE = 60.0  # seconds; a batch takes about one, but eight may wait on a busy machine

@@ -74,7 +74,7 @@ def m001_notes_and_terms(db: Database) -> None:
 
 
 @migrations()
-def m003_references_and_contexts(db: Database) -> None:
+def m002_references_and_contexts(db: Database) -> None:
     """Tags and links of notes, and what folders are about."""
     for statement in (
         """CREATE TABLE tags (
