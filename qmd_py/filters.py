@@ -1,6 +1,7 @@
 """Filters as they are typed → what may be found at all."""
 
 import math
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -126,7 +127,10 @@ def written(note: StoredNote) -> float:
         value = by_key.get(key)
         if isinstance(value, str | int) and (found := spans.span(str(value))):
             return found.start
-    return note.state.mtime_ns / 1e9
+    try:
+        return os.lstat(os.path.join(note.root, note.file)).st_mtime  # noqa: PTH118 — of every note
+    except OSError:
+        return note.state.mtime_ns / 1e9
 
 
 def _meeting(one: Condition, notes: Sequence[StoredNote]) -> Iterator[StoredNote]:

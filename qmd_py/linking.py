@@ -2,8 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 from qmd_py.naming import name_key
 from qmd_py.records import Collection, Link, StoredNote
@@ -40,6 +41,11 @@ class Links:
     """Notes that link to it, by collection and path."""
     broken: tuple[Link, ...]
     """Links to notes that there are not."""
+
+    def only(self, may: Callable[[StoredNote], bool]) -> Self:
+        """Those whose other end may be shown."""
+        out = tuple(one for one in self.out if may(one.note))
+        return replace(self, out=out, into=tuple(one for one in self.into if may(one.note)))
 
 
 def expect_changes(store: Writer, collection: Collection) -> None:

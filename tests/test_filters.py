@@ -276,7 +276,7 @@ def test_an_index_of_the_first_version_is_told_migrated_and_read_again(
     (folder / "b.md").write_text("bread")
     file = Path(os.environ["QMD_INDEX"])
     old = sqlite3.connect(file, isolation_level=None)
-    schema.migrations.apply(Database(old), stop_before="m003_references_and_contexts")
+    schema.migrations.apply(Database(old), stop_before="m002_references_and_contexts")
     old.execute("PRAGMA user_version = 1")
     old.execute("INSERT INTO collections VALUES (1, 'notes', ?, '[]', '[]')", [str(folder)])
     old.execute("INSERT INTO pids VALUES (7, 1, 'b.md')")

@@ -62,7 +62,7 @@ def test_collections_masks_and_ignores_are_taken_over(
     assert result.exit_code == 0
     assert result.stdout == f"notes  {folder}\nplain  {isolated}/plain\n"
     assert result.stderr == (
-        "qmd: not taken over: 4 contexts, 'editor_uri', 'models', "
+        "qmd: not taken over: 'editor_uri', 'models', "
         "the update command of 'notes', that 'notes' is searched only when named\n"
     )
     assert qmd("index", "--no-embed").exit_code == 0
@@ -72,6 +72,11 @@ def test_collections_masks_and_ignores_are_taken_over(
         "plain/p.md",
     ]  # fmt: skip
     assert not (tmp_path / "pwned").exists()
+    assert json.loads(qmd("context", "list", "--json").stdout) == [
+        {"collection": "notes", "path": "", "text": "Everything I know; Personal notes"},
+        {"collection": "notes", "path": "work/2024", "text": "Work"},
+        {"collection": "plain", "path": "", "text": "Everything I know"},
+    ]
 
 
 def test_the_reader_yields_contexts_too(settings: Path) -> None:

@@ -184,3 +184,18 @@ def test_wrong_input_is_told(qmd: Qmd, notes: Path, args: list[str], told: str) 
     result = qmd(*args)
     assert (result.exit_code, result.stdout) == (2, "")
     assert told in result.stderr
+
+
+def test_links_to_closed_notes_are_not_told(qmd: Qmd, folder: Path, tmp_path: Path) -> None:
+    text = "---\naccess: {}\nrevision: 1\n---\n# {} xyzzy\n\n[[a]] [[b]] [[c]]\n"
+    for name, access in (("a", "eng"), ("b", "hr"), ("c", "eng")):
+        (folder / f"{name}.md").write_text(text.format(access, name))
+    policy = tmp_path / "policy.toml"
+    policy.write_text('version = "1"\nlabels = ["eng"]\nunlabelled = "closed"\n')
+    qmd("index", folder)
+    links = json.loads(qmd("links", "a.md", "--json", "--policy", policy).stdout)
+    assert [one["path"] for one in (*links["out"], *links["in"])] == ["c.md", "c.md"]
+    for hops in ((), ("--hops", 2)):
+        related = qmd("related", "a.md", *hops, "--json", "--policy", policy)
+        assert [one["path"] for one in json.loads(related.stdout)["related"]] == ["c.md"]
+    assert "xyzzy" not in qmd("links", "b.md", "--policy", policy).output

@@ -40,6 +40,11 @@ CASES = [
     ("citation", "cite 'en/Sourdough Bread.md' 'Storing the loaf' --claim 'Bread keeps' --json"),
     ("claims", "cite --check CLAIMS --json"),
     ("toc", "toc 2 --json"),
+    ("answer", "search --tag release --recent 30 --json"),
+    ("links", "links 'en/Weekly Review.md' --json"),
+    ("related", "related 2 --hops 2 --json"),
+    ("contexts", "context list --json"),
+    ("findings", "doctor --json"),
     ("notes", "ls --json"),
     ("collections", "collection list --json"),
     ("collections", "collection show vault --json"),
@@ -66,6 +71,7 @@ def check(name: str, value: object) -> None:
 def indexed(qmd: Qmd, vault: Path) -> Path:
     (vault / "empty.md").write_text("")
     assert qmd("index", "--no-embed", vault).exit_code == 0
+    assert qmd("context", "add", "vault/en", "notes in English").exit_code == 0
     return vault
 
 

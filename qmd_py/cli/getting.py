@@ -67,14 +67,14 @@ class _Gathered:
         self.failed = False
         self._readable = readable
         self._longest = longest
-        self._admitted = admitted
+        self.admitted_by = admitted
         self._seen: set[tuple[int, int, int, str]] = set()
 
     def take(self, store: Reader, name: str) -> None:
         """Add what a name stands for."""
         found: Sequence[Pointer] = ()
         with self._told():
-            found = matching(store, name, self._admitted)
+            found = matching(store, name, self.admitted_by)
         for pointer in found:
             key = (pointer.note.pid, pointer.line, pointer.count, pointer.anchor)
             if key not in self._seen:

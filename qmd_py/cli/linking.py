@@ -1,16 +1,24 @@
 """`qmd links` and `related`: what stands beside a note."""
 
+import itertools
+import sys
 from typing import Annotated
 
 import typer
 
-from qmd_py.cli.app import IndexOption, Status, configured, emit, show
+from qmd_py.cli.app import IndexOption, Status, emit, show
 from qmd_py.cli.filtering import tell_unread
-from qmd_py.cli.reading import Json, Reference
-from qmd_py.store.reader import Reader
+from qmd_py.cli.options import AsOf, Policy
+from qmd_py.cli.reading import Json, Reference, admitted, opened
 
 
-def links(note: Reference, as_json: Json = False, index: IndexOption = None) -> None:
+def links(
+    note: Reference,
+    as_json: Json = False,
+    policy: Policy = None,
+    as_of: AsOf = None,
+    index: IndexOption = None,
+) -> None:
     """List the notes a note links to, those that link to it, and its broken links.
 
     qmd links 42
@@ -20,10 +28,12 @@ def links(note: Reference, as_json: Json = False, index: IndexOption = None) -> 
     from qmd_py import linking, sections
     from qmd_py.render import linked, machine
 
-    with Reader.open(configured(index).index) as store:
+    with opened(index, policy, as_of) as (store, _config, gate):
         tell_unread(store)
-        asked = sections.find_note(store, note)
+        asked = sections.find_note(store, note, admitted(gate))
         found = linking.links_of(store, asked)
+        if gate:
+            found = found.only(lambda one: gate.refusal(one) is None)
     if as_json:
         emit(machine.links_json(asked, found))
     else:
@@ -40,6 +50,8 @@ def related(
         typer.Option(min=1, metavar="N", help="By links instead: at most so many links away."),
     ] = None,
     as_json: Json = False,
+    policy: Policy = None,
+    as_of: AsOf = None,
     index: IndexOption = None,
 ) -> None:
     """List the notes nearest to a note by meaning, or with --hops by links; → ← ↔ mark linked ones.
@@ -52,15 +64,18 @@ def related(
     from qmd_py.cli.loading import Loader
     from qmd_py.render import linked, machine
 
-    config = configured(index)
-    with Reader.open(config.index) as store:
+    with opened(index, policy, as_of) as (store, config, gate):
         tell_unread(store)
-        asked = sections.find_note(store, note)
+        asked = sections.find_note(store, note, admitted(gate))
+        depth = sys.maxsize if gate else limit
         if hops:
-            found = nearness.within(store, asked, hops, limit)
+            found = nearness.within(store, asked, hops, depth)
         else:
             embedder = Loader(config).embedder(questions_only=True)
-            found = nearness.nearest(store, asked, embedder, limit)
+            found = nearness.nearest(store, asked, embedder, depth)
+        if gate:
+            passed = (one for one in found if gate.refusal(one.note) is None)
+            found = tuple(itertools.islice(passed, limit))
     if as_json:
         emit(machine.related_json(asked, found))
     else:

@@ -1,14 +1,19 @@
 """`qmd init` and `import-config`: where an index begins."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qmd_py import config
 from qmd_py.cli.app import IndexOption, Status, configured, emit, notice
 from qmd_py.errors import UsageError
+
+if TYPE_CHECKING:
+    from qmd_py.foreign import Context
+    from qmd_py.store.writer import Writer
 
 
 def init() -> None:
@@ -39,7 +44,7 @@ def import_config(
     ],
     index: IndexOption = None,
 ) -> None:
-    """Take over the collections of the npm qmd: folders, masks and ignores.
+    """Take over the collections of the npm qmd: folders, masks, ignores and contexts.
 
     qmd import-config ~/.config/qmd/index.yml && qmd index
     """
@@ -59,8 +64,24 @@ def import_config(
                 notice(f"{wanted.name}: {error}")
             else:
                 emit(f"{added.name}  {added.root}\n")
-    left = [f"{len(found.contexts)} contexts"] if found.contexts else []
-    if left := [*left, *found.others]:
+        left = found.others
+        if unknown := _take_contexts(store, found.contexts):
+            left = (f"{unknown} contexts", *left)
+    if left:
         notice(f"not taken over: {', '.join(left)}")
     if failed:
         raise typer.Exit(Status.ERROR)
+
+
+def _take_contexts(store: "Writer", wanted: Sequence["Context"]) -> int:
+    """Keep what folders are about; gives how many are of collections that are not here."""
+    from qmd_py.store import contexts
+
+    known = {collection.name: collection for collection in store.collections()}
+    said: dict[tuple[str, str], list[str]] = {}
+    for one in wanted:
+        said.setdefault((one.collection, one.path), []).append(" ".join(one.text.split()))
+    for (name, path), texts in said.items():
+        if name in known:
+            contexts.put(store, known[name], path, "; ".join(texts))
+    return sum(one.collection not in known for one in wanted)
