@@ -277,9 +277,9 @@ def _body(note: StoredNote, max_bytes: int) -> str | None:
     """The whole note as it is on disk; None when it is not wanted or cannot be read any more."""
     if not max_bytes:
         return None
-    from qmd_py import files
+    from qmd_py.formats import reading
 
     try:
-        return files.read(Path(note.root), note.file, max_bytes).text
+        return reading.read(Path(note.root), note.file, max_bytes).text
     except FileUnreadable:
         return None

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qmd_py import chunking, files, markdown, passages
+from qmd_py import chunking, files, passages
 from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, IndexUnusable
+from qmd_py.formats import parsing, reading
 from qmd_py.markdown import references
 from qmd_py.records import Chunk, Note
 from qmd_py.store.writer import Terms
@@ -145,7 +146,7 @@ def _results(sources: Sequence[Source], settings: Settings) -> list[Result]:
 
 def _result(source: Source, settings: Settings) -> Result:
     try:
-        text = files.read(source.root, source.file, settings.max_bytes)
+        text = reading.read(source.root, source.file, settings.max_bytes)
     except FileUnreadable as error:
         return error
     if text.digest == source.known:
@@ -164,7 +165,7 @@ def _analyzer(languages: tuple[str, ...]) -> Analyzer:
 
 def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
     """Parse a note and cut it into chunks; `path` is relative to its collection."""
-    document = markdown.parse(text.text, Path(path).stem)
+    document = parsing.parse(text.text, path)
     front = document.front
     found = references.references(document)
     return Note(

@@ -12,7 +12,7 @@ from qmd_py import contained
 from qmd_py.errors import FileUnreadable, NotText, UsageError
 from qmd_py.records import FileState
 
-NOTE_GLOBS = ("*.md", "*.markdown")
+NOTE_GLOBS = ("*.md", "*.markdown", "*.mdx", "*.txt", "*.org")
 _ALWAYS_IGNORED = ("node_modules/",)
 _LARGEST_IGNORE_FILE = 1_000_000  # bytes; every file of the folder is held against every line
 _BOMS = (
@@ -68,7 +68,7 @@ def notes_below(
 
     Args:
         root: the folder.
-        globs: which files are notes; empty means Markdown files, in any case of letters.
+        globs: which files are notes; empty means Markdown and plain text, in any case of letters.
         ignores: further patterns in `.gitignore` syntax.
         max_bytes: larger files are passed over.
         walk: takes what was passed over and what went wrong.

@@ -14,6 +14,7 @@ from qmd_py.config import Settings
 from qmd_py.entries import Made, Result, Source
 from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.files import Found, Walk
+from qmd_py.formats import kinds
 from qmd_py.records import Collection, FileState, IndexReport
 from qmd_py.store import references
 from qmd_py.store.writer import KnownFile, Writer
@@ -209,7 +210,8 @@ class _Work:
         """What there is to read of a file."""
         root = Path(self._collection.root)
         path = unicodedata.normalize("NFC", found.file)
-        same = known is not None and known.made_by == self._made_by
+        made_by = kinds.made_by(self._made_by, found.file)
+        same = known is not None and known.made_by == made_by
         return Source(root, found.file, path, known.state.digest if known and same else None)
 
     def do(self, found: Found, known: KnownFile | None, result: Result) -> tuple[str, str | None]:
@@ -227,7 +229,7 @@ class _Work:
             self._store.move_note(lost.pid, found.file, note.path, state)
             self.moved.add(lost.pid)
         pid = lost.pid if lost else self._store.pid_for(self._collection, found.file)
-        self._put(pid, result.made, state)
+        self._put(pid, result.made, state, kinds.made_by(self._made_by, found.file))
         what = "moved" if lost else "changed" if known else "new"
         problem = f"{Path(self._collection.root, found.file)}: {note.problem}"
         return what, problem if note.problem else None
@@ -241,7 +243,7 @@ class _Work:
             equal.remove(lost)
         return lost
 
-    def _put(self, pid: int, made: Made, state: FileState) -> None:
+    def _put(self, pid: int, made: Made, state: FileState, made_by: str) -> None:
         self._store.put_note(
             pid,
             self._collection,
@@ -251,7 +253,7 @@ class _Work:
             chunk_terms=made.chunk_terms,
             keys=made.keys,
             indexed_at=_now(),
-            made_by=self._made_by,
+            made_by=made_by,
         )
 
 
@@ -265,7 +267,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 
 def _walk(collection: Collection, settings: Settings, walk: Walk) -> Iterator[Found]:
-    return files.notes_below(
+    return kinds.notes_below(
         Path(collection.root), collection.globs, collection.ignores, settings.max_bytes, walk
     )
 
@@ -284,6 +286,7 @@ def _plan(found: Sequence[Found], known: Iterable[KnownFile], made_by: str, walk
 
 def _untouched(found: Found, known: KnownFile, made_by: str) -> bool:
     times = (known.state.mtime_ns, known.state.size)
+    made_by = kinds.made_by(made_by, found.file)
     return times == (found.mtime_ns, found.size) and known.made_by == made_by
 
 

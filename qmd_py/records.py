@@ -20,7 +20,7 @@ class Collection:
     root: str
     """Absolute path of the folder."""
     globs: tuple[str, ...]
-    """Which files are notes; empty means every Markdown file."""
+    """Which files are notes; empty means every kind of note that can be read."""
     ignores: tuple[str, ...]
     """Patterns in `.gitignore` syntax, relative to the root."""
     notes: int = 0
@@ -33,7 +33,7 @@ class Section:
 
     title: str
     level: int
-    """1 to 6; 0 is the text before the first heading."""
+    """From 1 up, 6 in Markdown; 0 is the text before the first heading."""
     path: tuple[str, ...]
     """Headings from the outermost to its own, unique in the note."""
     anchor: str

@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from qmd_py import files, markdown, passages, references
+from qmd_py import passages, references
 from qmd_py.errors import Ambiguous, FileUnreadable, NotFound, UsageError
+from qmd_py.formats import parsing, reading
 from qmd_py.markdown import Document, plain_heading
 from qmd_py.markdown.tree import Spot
 from qmd_py.records import Section, SectionText, StoredNote
@@ -114,14 +115,16 @@ def live(note: StoredNote, max_bytes: int) -> Document:
     """
     file = Path(note.root, note.file)
     try:
-        text = files.read(Path(note.root), note.file, max_bytes).text
+        text = reading.read(Path(note.root), note.file, max_bytes)
     except FileUnreadable as error:
         if file.exists():
             raise
         raise NotFound(
             f"{file} is gone since it was indexed: run 'qmd index' and search again"
         ) from error
-    return markdown.parse(text, Path(note.path).stem)
+    if text.problem and not text.text:
+        raise FileUnreadable(f"{file} {text.problem}")
+    return parsing.parse(text.text, note.path)
 
 
 def resolve(document: Document, path: Sequence[str]) -> Spot:

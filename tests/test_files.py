@@ -34,7 +34,11 @@ def walked(
 @pytest.mark.parametrize(
     ("names", "notes"),
     [
-        pytest.param("a.md b.markdown c.mdx d.txt e", "a.md b.markdown", id="only Markdown counts"),
+        pytest.param(
+            "a.md b.markdown c.mdx d.txt e f.org g.py",
+            "a.md b.markdown c.mdx d.txt f.org",
+            id="Markdown and plain text count",
+        ),
         pytest.param("A.MD B.Markdown", "A.MD B.Markdown", id="in any case of letters"),
         pytest.param(
             "readme.md README.md", "README.md readme.md", id="case alone tells files apart"
@@ -94,13 +98,13 @@ def test_gitignore(folder: Path, rules: dict[str, str], notes: str) -> None:
         pytest.param({"ignores": ["sub/"]}, "a.md", id="an ignore pattern"),
         pytest.param({"ignores": ["*", "!a.md"]}, "a.md", id="an ignore pattern with negation"),
         pytest.param({"ignores": ["node_modules/", "A.md"]}, "a.md sub/b.md", id="case counts"),
-        pytest.param({"globs": ["*.txt"]}, "c.txt", id="a glob instead of Markdown"),
-        pytest.param({"globs": ["/*.md", "*.TXT"]}, "a.md c.txt", id="two globs united"),
+        pytest.param({"globs": ["*.rst"]}, "c.rst", id="a glob instead of Markdown"),
+        pytest.param({"globs": ["/*.md", "*.RST"]}, "a.md c.rst", id="two globs united"),
         pytest.param({"globs": ["sub/**"]}, "sub/b.md", id="a folder as glob"),
     ],
 )
 def test_patterns_of_a_collection(folder: Path, patterns: dict[str, list[str]], notes: str) -> None:
-    put(folder, "a.md sub/b.md c.txt")
+    put(folder, "a.md sub/b.md c.rst")
     assert walked(folder, None, **patterns) == notes
 
 

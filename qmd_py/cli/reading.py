@@ -85,9 +85,10 @@ def section(
     if as_json:
         emit(machine.section_json(found))
     elif html:
+        from qmd_py.formats import kinds
         from qmd_py.markdown.html import to_html
 
-        emit(to_html(found.text))
+        emit(to_html(kinds.as_markdown(found.path, found.text)))
     else:
         emit(found.text.rstrip("\n") + "\n")
         if sys.stderr.isatty():
