@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qmd_py import passages, vectors
-from qmd_py.errors import ModelFailed
-from qmd_py.models import Embedder
+from qmd_py.errors import ModelFailed, ServerFailed
+from qmd_py.models import Batching, Embedder
 from qmd_py.records import EmbedReport
 from qmd_py.retrieval import fingerprint
 from qmd_py.store import embeddings
@@ -52,14 +52,16 @@ def embed(
     Raises:
         Busy: another process is embedding.
         IndexUnusable: the index cannot be written.
+        ServerFailed: the server that runs the model cannot be used.
     """
+    size = embedder.batch if isinstance(embedder, Batching) else _BATCH
     deadline = None if seconds is None else time.monotonic() + seconds
     with _alone(store):
         space = _space(store, embedder)
         all_ = embeddings.count_pending(store, space)
         lap = _Lap(EmbedReport(pending=all_), 0)
         progress(0, all_)
-        while batch := embeddings.pending(store, space, lap.after, _BATCH):
+        while batch := embeddings.pending(store, space, lap.after, size):
             if deadline is not None and time.monotonic() >= deadline:
                 break
             lap = _embed_batch(store, embedder, space, batch, lap)
@@ -142,6 +144,7 @@ def _embed_batch(
     store: Writer, embedder: Embedder, space: Space, batch: list[Pending], lap: _Lap
 ) -> _Lap:
     rows, good = _vectors(embedder, [_passage(one) for one in batch])
+    vectors.check_length(rows, space.dimensions)
     with store.batch():
         # counted anew inside the transaction: the file must not be written where others count on it
         after = next(s.rows for s in embeddings.spaces(store) if s.id == space.id)
@@ -180,6 +183,8 @@ def _tried(embedder: Embedder, texts: list[str]) -> "Matrix":
     """The vectors of some texts; zeros, which are no vectors, where the model broke down."""
     try:
         return embedder.passages(texts)
+    except ServerFailed:
+        raise  # it would fail for all others too
     except ModelFailed:
         return vectors.zeros(len(texts), embedder.dimensions)
 

@@ -13,6 +13,7 @@ The tree:
     │   └── Ambiguous       ... or there are several
     ├── ModelMissing        a model is needed that is not here, or has nothing to say
     ├── ModelFailed         a model or its file broke down
+    │   └── ServerFailed    ... or the server that runs it cannot be used
     ├── PolicyUnknown       what may be used as evidence is not known
     ├── Refused             ... or is known, and this may not
     ├── DownloadFailed      a model's file cannot be fetched
@@ -73,6 +74,10 @@ class PolicyUnknown(QmdError):  # noqa: N818 — reads as what happened
 
 class Refused(QmdError):  # noqa: N818 — reads as what happened
     """The policy does not let this reader use what was asked for."""
+
+
+class ServerFailed(ModelFailed):
+    """The server that runs a model cannot be reached, refuses, or does not answer as it should."""
 
 
 class DownloadFailed(QmdError):  # noqa: N818 — reads as what happened

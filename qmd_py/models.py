@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from qmd_py.records import Variant
 
@@ -70,6 +70,15 @@ class AskedOnce:
     def passages(self, texts: Sequence[str]) -> "Matrix":
         """Embed passages of notes."""
         return self._embedder.passages(texts)
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """An embedder that is better asked for many passages at once."""
+
+    @property
+    def batch(self) -> int:
+        """How many."""
 
 
 class Expander(Protocol):

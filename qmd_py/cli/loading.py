@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qmd_py import config
+from qmd_py.cli.app import notice
 from qmd_py.config import Config
 from qmd_py.errors import ModelFailed, ModelMissing, UsageError
 from qmd_py.models import Embedder, Expander, Models, Reranker
 from qmd_py.search.asking import PASSAGE_TOKENS
 
 if TYPE_CHECKING:
-    from qmd_py.catalogue import Catalogue, ModelSpec, Role
+    from qmd_py.catalogue import Catalogue, ModelSpec, Role, Server
+    from qmd_py.remote.server import Client
 
 STAGES: Mapping[str, str] = {"embed": "dense", "expand": "expand", "rerank": "rerank"}
 """Role of a model → the stage that needs it."""
@@ -70,6 +72,12 @@ class Loader:
         if found is None:
             return None
         spec, file = found
+        if client := self._client(spec):
+            from qmd_py.remote.embedder import RemoteEmbedder
+
+            return RemoteEmbedder(
+                *client, query_prefix=spec.query_prefix, passage_prefix=spec.passage_prefix
+            )
         if file is None:
             return self._built_in(1 if questions_only else self._threads)
         from qmd_py import gguf
@@ -102,12 +110,18 @@ class Loader:
 
     def _expander(self, choice: str | None) -> Expander | None:
         found = self._file("expand", choice or self._config.settings.expand)
-        if found is None or found[1] is None:
+        if found is None:
+            return None
+        spec, file = found
+        if client := self._client(spec):
+            from qmd_py.remote.expander import RemoteExpander
+
+            return RemoteExpander(*client, spec.prompt)
+        if file is None:
             return None
         from qmd_py import gguf
         from qmd_py.llama.expander import LlamaExpander
 
-        spec, file = found[0], found[1]
         return LlamaExpander(
             file,
             fingerprint=gguf.fingerprint(file),
@@ -119,12 +133,18 @@ class Loader:
 
     def _reranker(self, choice: str | None, passage_tokens: int) -> Reranker | None:
         found = self._file("rerank", choice or self._config.settings.rerank)
-        if found is None or found[1] is None:
+        if found is None:
+            return None
+        spec, file = found
+        if client := self._client(spec):
+            from qmd_py.remote.reranker import RemoteReranker
+
+            return RemoteReranker(*client)
+        if file is None:
             return None
         from qmd_py import gguf
         from qmd_py.llama.reranker import LlamaReranker
 
-        file = found[1]
         return LlamaReranker(
             file,
             fingerprint=gguf.fingerprint(file),
@@ -147,16 +167,46 @@ class Loader:
         spec = self._catalogue.choose(role, choice)
         if spec is None:
             return None
+        if isinstance(spec.source, catalogue.Server):
+            _key(spec)
         file = catalogue.file_of(spec, self._config.models_dir)
         if file is not None and not file.is_file():
             raise ModelMissing(catalogue.absent(spec))
         return spec, file
+
+    def _client(self, spec: "ModelSpec") -> "tuple[Server, Client] | None":
+        """The server of a model and what asks it; None for a model on this machine."""
+        from qmd_py.catalogue import Server
+
+        if not isinstance(spec.source, Server):
+            return None
+        from qmd_py.remote.server import Client
+
+        name = f"{spec.role}.{spec.name}"
+        return spec.source, Client(name, spec.source, _key(spec), notice)
 
     @cached_property
     def _catalogue(self) -> "Catalogue":
         from qmd_py import catalogue
 
         return catalogue.load(self._config.catalogues)
+
+
+def _key(spec: "ModelSpec") -> str | None:
+    """The key of a model's server, from the variable that the list of models names.
+
+    Raises:
+        ModelMissing: it is not set, or can be no key.
+    """
+    variable = getattr(spec.source, "key_env", None)
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ModelMissing(f"{spec.name} wants a key: set {variable}")
+    if not (key.isascii() and key.isprintable()):
+        raise ModelMissing(f"{variable} holds what can be no key: set it anew")
+    return key
 
 
 def uses_gpu(device: str) -> bool | None:

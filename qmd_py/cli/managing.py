@@ -187,6 +187,8 @@ def _present(spec: "ModelSpec", config: Config) -> Path:
     from qmd_py import catalogue
 
     file = catalogue.file_of(spec, config.models_dir)
+    if isinstance(spec.source, catalogue.Server):
+        raise UsageError(f"{spec.name} runs on a server: it has no file here")
     if file is None:
         raise UsageError(f"{spec.name} comes with the installation: it has no file of its own")
     if not file.is_file():

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from qmd_py.catalogue import BuiltIn, Hub, Listed, Local, Package, Source, human_size
+from qmd_py.catalogue import BuiltIn, Hub, Listed, Local, Package, Server, Source, human_size
 from qmd_py.render import styled
 from qmd_py.render.styled import Line
 
@@ -48,6 +48,8 @@ def _state(row: Listed) -> str:
     match row.spec.source:
         case BuiltIn():
             return "built in"
+        case Server():
+            return "server"
         case Local():
             return "file" if row.here else "no file"
         case _:
@@ -58,6 +60,8 @@ def _source(source: Source) -> str:
     match source:
         case BuiltIn():
             return "builtin"
+        case Server(url=url):
+            return url
         case Local(path):
             return str(path)
         case Hub(repo, file, revision):

@@ -1,0 +1,1 @@
+"""The Protocols of `models` on servers whose addresses the user wrote."""
