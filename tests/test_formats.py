@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
@@ -232,9 +234,9 @@ def converted(folder: Path, content: bytes) -> str:
 
 
 def test_a_pdf_without_bookmarks_has_its_pages_as_sections(folder: Path) -> None:
-    text = converted(folder, papers.pdf([["One"], ["Two"], []]))
-    assert headings(text, "a.pdf") == [("Page 1",), ("Page 2",), ("Page 3",)]
-    assert headings(converted(folder, papers.pdf([["One"]])), "a.pdf") == []
+    text = converted(folder, papers.pdf([["One"], [], ["Two"]]))
+    assert headings(text, "a.pdf") == [("Page 1",), ("Page 3",)]
+    assert headings(converted(folder, papers.pdf([["One"], []])), "a.pdf") == []
 
 
 def test_text_of_a_pdf_makes_no_headings_and_hides_none(folder: Path) -> None:
@@ -260,6 +262,40 @@ def test_a_pdf_is_called_as_it_calls_itself(qmd: Qmd, folder: Path) -> None:
     (folder / "x.pdf").write_bytes(papers.pdf([["text"]], title='A "quoted": title'))
     qmd("index", folder, "--no-embed")
     assert 'A "quoted": title' in qmd("ls").stdout
+
+
+@pytest.mark.parametrize("title", ["Microsoft Word - x.doc", "untitled", "thesis.DVI"])
+def test_what_a_program_wrote_for_a_title_is_none(folder: Path, title: str) -> None:
+    assert not converted(folder, papers.pdf([["One"]], title=title)).startswith("---")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1251"])
+def test_pages_in_other_encodings(folder: Path, encoding: str) -> None:
+    page = f"<meta charset={encoding}><h1>Груша</h1>"
+    (folder / "a.html").write_bytes(page.encode(encoding))
+    assert reading.read(folder / "a.html", 10_000_000).text == "# Груша\n"
+
+
+@pytest.mark.parametrize(
+    ("deed", "said"),
+    [
+        ("import socket; socket.socket().connect(('127.0.0.1', 9))", "socket.connect"),
+        ("import socket; socket.getaddrinfo('example.org', 80)", "socket.getaddrinfo"),
+        ("import subprocess; subprocess.run(['true'])", "subprocess.Popen"),
+        ("import os; os.system('true')", "os.system"),
+        ("import os; os.remove('x')", "os.remove"),
+        ("open('x', 'w')", "not cause the writing of x"),
+        ("import os; os.open('x', os.O_CREAT)", "not cause the writing of x"),
+        ("bytearray(3 << 30)", "MemoryError"),
+    ],
+)
+def test_what_a_converter_may_not_do(deed: str, said: str) -> None:
+    program = f"from qmd_py.formats import worker; worker._confine(5); {deed}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert said in done.stderr.splitlines()[-1]
 
 
 def test_org_headings_are_sections(qmd: Qmd, folder: Path) -> None:

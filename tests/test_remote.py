@@ -182,6 +182,11 @@ def _sends_on(server: TinyServer) -> None:
     server.headers = {"Location": "http://elsewhere.example/v1/embeddings"}
 
 
+def _sends_nowhere(server: TinyServer) -> None:
+    server.statuses = [302] * 9
+    server.headers = {"Location": "http://[bad"}
+
+
 def _huge(server: TinyServer) -> None:
     server.raw = b" " * 70_000_000
 
@@ -228,6 +233,8 @@ BAD = {
     "deep": (spoiled(lambda answer: json.loads("[" * 900 + "]" * 900)), "answers 0 results"),
     "texts for numbers": (_rows(lambda _, row: ["x" for _ in row]), "something else than numbers"),
     "a vector of a vector": (_rows(lambda _, row: [row]), "something else than numbers"),
+    "endless numbers": (_rows(lambda _, row: [10**400 for _ in row]), "beyond all bounds"),
+    "an odd redirect": (_sends_nowhere, "sends on to another address"),
     "no vector": (_rows(lambda _, row: []), "answers no vector"),
 }
 

@@ -1,5 +1,6 @@
 """Which kind a file is of, what reading it needs, and which kinds are notes."""
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,9 +102,9 @@ def notes_below(
     index knows of them from before stays.
     """
     absent: dict[str, Counter[str]] = {}
-    missing = {kind: kind.missing for kind in {_MARKDOWN, *_KINDS.values()}}
+    missing = functools.cache(lambda kind: kind.missing)
     for found in files.notes_below(root, globs or _NOTES, ignores, max_bytes, walk):
-        if lack := missing[kind_of(found.file)]:
+        if lack := missing(kind_of(found.file)):
             absent.setdefault(lack, Counter())[_suffix(found.file)] += 1
             walk.unseen.append(found.file)
         else:

@@ -1,5 +1,6 @@
 """DOCX, PPTX, EPUB and HTML → Markdown, through markitdown."""
 
+import codecs
 import io
 import json
 import re
@@ -20,7 +21,9 @@ _SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->\n+(?P<titled># \S)?", re.MUL
 
 def to_markdown(content: bytes, suffix: str) -> str:
     """Markdown with the document's headings, under its title if it names one."""
-    info = StreamInfo(extension=suffix)
+    # without a word on it, UTF-8 is tried, and then what the page says of itself
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    info = StreamInfo(extension=suffix, charset="utf-16" if wide else None)
     result = _CONVERTERS[suffix]().convert(io.BytesIO(content), info)
     text = result.markdown.strip()
     if suffix == ".pptx":

@@ -15,6 +15,7 @@ _STATE = re.compile(r"(?:(?:TODO|NEXT|DOING|WAITING|DONE|CANCELLED)[ \t]+)?(?:\[
 _TAGS = re.compile(r"[ \t]+:(?:[\w@#%]+:)+[ \t]*$")
 _LINK = re.compile(r"\[\[(?:[^\[\]]*)\]\[([^\[\]]+)\]\]|\[\[([^\[\]]+)\]\]")
 _KEYWORD = re.compile(r"#\+(title|author|date|description|filetags):[ \t]*(\S.*)", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _BEGIN = re.compile(r"\s*#\+begin_(\w+)", re.IGNORECASE)
 
 
@@ -51,7 +52,8 @@ def _keywords(lines: Sequence[str], stop: int) -> dict[str, MetadataValue]:
             if key == "filetags":
                 found["tags"] = [*filter(None, re.split(r"[:\s]+", value))]
             else:
-                found.setdefault(key, value)
+                day = _DAY.search(value) if key == "date" else None
+                found.setdefault(key, day[0] if day else value)
     return found
 
 

@@ -15,6 +15,11 @@ _TITLE_LINES = 3  # a long heading is set in several lines
 # what would begin a block in Markdown that swallows or makes headings, and is plain text here
 _MARK = re.compile(r"\s*(?=#|`{3}|~{3}|<|=+\s*$|-+\s*$)")
 _SOFT_HYPHEN = re.compile(r"[\ufffe\x02\xad]\n?")
+# what programs write when nobody gave a title
+_NO_TITLE = re.compile(
+    r"untitled.*|microsoft \w+ - .*|.*\.(?:docx?|dvi|indd|odt|pdf|pptx?|qxd|rtf|tex|xlsx?)",
+    re.IGNORECASE,
+)
 _LETTERS = re.compile(r"[\W_]+")
 
 
@@ -63,15 +68,15 @@ def headed(pages: Sequence[Sequence[str]], bookmarks: Sequence[Bookmark]) -> Ite
     """The lines of the pages with a heading for each bookmark.
 
     It stands in place of the lines that hold its title, or at the head of its page where none do.
-    Without bookmarks each of several pages gets a heading.
+    Without bookmarks each of several pages that have text gets a heading.
     """
-    if not bookmarks and len(pages) > 1:
-        bookmarks = [
-            Bookmark(f"Page {number}", 1, number - 1) for number in range(1, len(pages) + 1)
-        ]
+    written = [number for number, lines in enumerate(pages) if any(lines)]
+    if not bookmarks and len(written) > 1:
+        bookmarks = [Bookmark(f"Page {number + 1}", 1, number) for number in written]
     by_page = {page: list(found) for page, found in itertools.groupby(bookmarks, lambda b: b.page)}
     for number, lines in enumerate(pages):
-        yield from _page(lines, by_page.get(number, []))
+        if number in by_page or any(lines):
+            yield from _page(lines, by_page.get(number, []))
 
 
 def _page(lines: Sequence[str], bookmarks: Sequence[Bookmark]) -> Iterator[str]:
@@ -138,5 +143,7 @@ def _front(document: PdfDocument) -> list[str]:
         key: " ".join(about.get(name, "").replace("\0", " ").split())
         for key, name in (("title", "Title"), ("author", "Author"))
     }
+    if _NO_TITLE.fullmatch(given["title"]):
+        given["title"] = ""
     shown = [f"{key}: {json.dumps(value)}" for key, value in given.items() if value]
     return ["---", *shown, "---", ""] if shown else []

@@ -20,6 +20,8 @@ _FORBIDDEN = (
     "os.exec", "os.posix_spawn", "os.fork", "os.remove", "os.rename", "os.mkdir", "os.rmdir",
 )  # fmt: skip
 
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
 
 class Unfit(Exception):  # noqa: N818 — reads as what happened
     """The document cannot be converted, for a reason worth telling."""
@@ -85,9 +87,11 @@ def _confine(seconds: int) -> None:
     sys.addaudithook(_refuse)
 
 
-def _refuse(event: str, _: tuple[object, ...]) -> None:
+def _refuse(event: str, about: tuple[object, ...]) -> None:
     if event in _FORBIDDEN:
         raise PermissionError(f"a document may not cause {event}")
+    if event == "open" and isinstance(about[2], int) and about[2] & _WRITING:
+        raise PermissionError(f"a document may not cause the writing of {about[0]}")
 
 
 if __name__ == "__main__":

@@ -95,7 +95,8 @@ class RemoteEmbedder:
         return np.concatenate(parts) if parts else np.zeros((0, self.dimensions), np.float32)
 
     def _request(self, texts: Sequence[str], what: str, patient: bool) -> "Matrix":
-        body = {"input": [_sendable(text) for text in texts], "encoding_format": "float"}
+        # an empty text is an error to some
+        body = {"input": [text or " " for text in texts], "encoding_format": "float"}
         answer = self._client.post("/embeddings", body, what, patient=patient)
         try:
             found = answer.get("data") if isinstance(answer, dict) else None
@@ -123,8 +124,11 @@ def _row(found: object) -> "Matrix":
     if not all(type(number) in {int, float, type(None)} for number in found):
         raise ValueError("answers a vector that holds something else than numbers")
     with np.errstate(over="ignore"):
-        # a server that cannot write NaN as JSON writes null
-        numbers = [np.nan if number is None else float(number) for number in found]
+        try:
+            # a server that cannot write NaN as JSON writes null
+            numbers = [np.nan if number is None else float(number) for number in found]
+        except OverflowError as error:
+            raise ValueError("answers a number beyond all bounds") from error
         return np.array(numbers, dtype=np.float32)
 
 
@@ -134,8 +138,3 @@ def _unit(row: "Matrix") -> "Matrix":
     if not np.isfinite(length) or not length:
         return np.zeros_like(row)
     return (row / length).astype(np.float32)
-
-
-def _sendable(text: str) -> str:
-    """The text without lone surrogates, which JSON for the wire cannot hold; a space for nothing."""
-    return text.encode("utf-8", "replace").decode() or " "

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from qmd_py.catalogue import Server
 from qmd_py.remote.server import Client, in_order
 
+_ROUNDING = 1e-3  # of half-precision floats around 0 and 1
+
 
 class RemoteReranker:
     """A reranker on `/rerank`."""
@@ -31,9 +33,11 @@ class RemoteReranker:
             yield from self._batch(question, passages[at : at + self._server.batch])
 
     def _batch(self, question: str, passages: Sequence[str]) -> list[float]:
-        texts = [text.encode("utf-8", "replace").decode() for text in passages]
         tei = self._server.format == "tei"
-        body: dict[str, object] = {"query": question, "texts" if tei else "documents": texts}
+        body: dict[str, object] = {
+            "query": question,
+            "texts" if tei else "documents": list(passages),
+        }
         if tei:
             body |= {"raw_scores": self._server.logits, "truncate": True}
         what = "your question and passages of your notes"
@@ -42,7 +46,7 @@ class RemoteReranker:
             answer = answer.get("results")
         field = "score" if tei else "relevance_score"
         try:
-            found = [self._probability(one) for one in in_order(answer, len(texts), field)]
+            found = [self._probability(one) for one in in_order(answer, len(passages), field)]
         except ValueError as error:
             raise self._client.failed(str(error)) from error
         return found
@@ -57,9 +61,12 @@ class RemoteReranker:
             return math.nan
         if type(score) not in {int, float}:
             raise ValueError("answers a score that is no number")
-        value = float(score)  # type: ignore[arg-type]  # just tested
+        try:
+            value = float(score)  # type: ignore[arg-type]  # just tested
+        except OverflowError as error:
+            raise ValueError("answers a number beyond all bounds") from error
         if self._server.logits:
             return (1 + math.tanh(value / 2)) / 2  # the logistic function, without overflow
-        if value < 0 or value > 1:
+        if value < -_ROUNDING or value > 1 + _ROUNDING:
             raise ValueError(f'answers the score {value:g}, which needs scores = "logits"')
-        return value
+        return value if math.isnan(value) else min(max(value, 0.0), 1.0)

@@ -105,7 +105,9 @@ class Client:
         """Status, content and `Retry-After`; the content of a redirect is where it leads."""
         stop = time.monotonic() + self._server.seconds
         content = bytearray()
-        with self._client.stream("POST", f"{self._server.url}{path}", json=body) as answer:
+        # a file may hold what no UTF-8 can
+        sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        with self._client.stream("POST", f"{self._server.url}{path}", content=sent) as answer:
             if answer.has_redirect_location:
                 return answer.status_code, answer.headers["location"].encode(), None
             for piece in answer.iter_raw():
@@ -118,9 +120,8 @@ class Client:
 
     def _json(self, status: int, content: bytes) -> object:
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-            target = urlsplit(content.decode("utf-8", "replace")).netloc or "another path"
             raise ServerFailed(
-                f"{self.host} sends on to {target}, which is not asked: if it is to be trusted, write "
+                f"{self.host} sends on to {_host(content)}, which is not asked: if it is to be trusted, write "
                 f"its address at {self._name}"
             )
         if status != HTTPStatus.OK:
@@ -147,7 +148,11 @@ class Client:
     def _client(self) -> "httpx2.Client":
         import httpx2
 
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+        }
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         timeout = httpx2.Timeout(self._server.seconds, connect=min(_CONNECT, self._server.seconds))
@@ -195,6 +200,14 @@ def _pause(wanted: str | None, tried: int) -> float:
     if wanted and wanted.isdecimal():
         return min(float(wanted), _LONGEST_PAUSE)
     return _PAUSE * tried
+
+
+def _host(location: bytes) -> str:
+    """Where a redirect leads, without what may be secret in it."""
+    with contextlib.suppress(ValueError):
+        netloc = urlsplit(location.decode("utf-8", "replace")).netloc
+        return netloc.rpartition("@")[2][:100] or "another path"
+    return "another address"
 
 
 def _reason(content: bytes) -> str:
