@@ -8,6 +8,7 @@ from pathlib import Path
 
 from qmd_py import fusion, provenance, snippets
 from qmd_py.errors import FileUnreadable
+from qmd_py.formats.kinds import kind_of
 from qmd_py.gate import Gate
 from qmd_py.provenance import Reading
 from qmd_py.records import (
@@ -187,7 +188,13 @@ class Citer:
         chunk = stored.chunk
         section = toc[chunk.section] if chunk.section is not None else None
         path = section.path if section else ()
-        shown = snippets.snippet(chunk.text, self._terms, self._analyzer, self._style.snippet)
+        shown = snippets.snippet(
+            chunk.text,
+            self._terms,
+            self._analyzer,
+            self._style.snippet,
+            marked=kind_of(note.path).name != "code",
+        )
         return Match(
             toc_path=path,
             anchor=section.anchor if section else "",

@@ -14,7 +14,7 @@ from qmd_py.config import Settings
 from qmd_py.entries import Made, Result, Source
 from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.files import Found, Walk
-from qmd_py.formats import kinds
+from qmd_py.formats import kinds, walking
 from qmd_py.records import Collection, FileState, IndexReport
 from qmd_py.store import references
 from qmd_py.store.writer import KnownFile, Writer
@@ -267,7 +267,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 
 def _walk(collection: Collection, settings: Settings, walk: Walk) -> Iterator[Found]:
-    return kinds.notes_below(
+    return walking.notes_below(
         Path(collection.root), collection.globs, collection.ignores, settings.max_bytes, walk
     )
 

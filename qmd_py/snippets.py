@@ -52,7 +52,12 @@ def readable(markdown: str) -> str:
 
 
 def snippet(
-    text: str, wanted: Set[str], analyzer: Analyzer, length: int = DEFAULT_LENGTH
+    text: str,
+    wanted: Set[str],
+    analyzer: Analyzer,
+    length: int = DEFAULT_LENGTH,
+    *,
+    marked: bool = True,
 ) -> Snippet:
     """The part of a chunk that holds most of the wanted terms, as readable text.
 
@@ -61,9 +66,12 @@ def snippet(
         wanted: index terms of the question.
         analyzer: makes terms of the text.
         length: longest snippet in characters.
+        marked: whether it is Markdown; the signs of other text are kept.
     """
-    lines = [line[:_LONGEST_LINE] for line in _masked_comments(text).split("\n")]
-    clean = [" ".join(readable(line).split()) for line in lines]
+    lines = [
+        line[:_LONGEST_LINE] for line in (_masked_comments(text) if marked else text).split("\n")
+    ]
+    clean = [" ".join((readable(line) if marked else line).split()) for line in lines]
     held = [_held(line, wanted, analyzer) for line in clean]
     start = _best_start(clean, held, length)
     shown: list[str] = []

@@ -426,6 +426,14 @@ def test_lines_of_code_are_counted_whatever_ends_them(ends: str) -> None:
     assert [document.text(spot) for spot in document.spots][1] == "def f():\n    pass"
 
 
+def test_the_signs_of_code_are_kept_in_snippets(qmd: Qmd, folder: Path) -> None:
+    (folder / "a.py").write_text(
+        "class A:\n    def __init__(self, *args: list[str]) -> None: ...\n"
+    )
+    qmd("collection", "add", folder, "--glob", "*.py", "--no-embed")
+    assert "def __init__(self, *args: list[str]) -> None: ..." in qmd("search", "init args").stdout
+
+
 def test_damaged_code_is_indexed_all_the_same(qmd: Qmd, folder: Path) -> None:
     (folder / "a.py").write_text("def broken(:\n  ((((\nclass 7\ndef fine():\n    return pears\n")
     (folder / "b.py").write_text("(" * 100_000)

@@ -1,17 +1,13 @@
 """Which kind a file is of, what reading it needs, and which kinds are notes."""
 
-import functools
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
-from qmd_py import files
 from qmd_py.errors import FileUnreadable
-from qmd_py.files import Found, Walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +68,7 @@ _CODE: Mapping[str, tuple[str, str]] = {
     "ts": ("tree_sitter_typescript", "language_typescript"),
     "tsx": ("tree_sitter_typescript", "language_tsx"),
 }
-_KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "mdx": Kind("mdx", 1),
         "org": Kind("org", 1),
@@ -84,34 +80,11 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
         },
     }
 )
-# code only where a collection's globs ask for it: a folder of notes often lies beside some
-_NOTES = (*files.NOTE_GLOBS, *(f"*.{end}" for end, kind in _KINDS.items() if kind.name != "code"))
 
 
 def kind_of(path: PurePath | str) -> Kind:
     """The kind of a file, by its suffix in any case of letters; what is not known is Markdown."""
-    return _KINDS.get(_suffix(path), _MARKDOWN)
-
-
-def notes_below(
-    root: Path, globs: Sequence[str], ignores: Sequence[str], max_bytes: int, walk: Walk
-) -> Iterator[Found]:
-    """As `files.notes_below`, of all kinds that can be read here.
-
-    Files of a kind whose extra is not installed are counted among what was passed over; what the
-    index knows of them from before stays.
-    """
-    absent: dict[str, Counter[str]] = {}
-    missing = functools.cache(lambda kind: kind.missing)
-    for found in files.notes_below(root, globs or _NOTES, ignores, max_bytes, walk):
-        if lack := missing(kind_of(found.file)):
-            absent.setdefault(lack, Counter())[_suffix(found.file)] += 1
-            walk.unseen.append(found.file)
-        else:
-            yield found
-    for lack, counts in sorted(absent.items()):
-        named = ", ".join(f"{count} .{suffix}" for suffix, count in sorted(counts.items()))
-        walk.passed_over.append(f"{named} {lack}")
+    return KINDS.get(suffix_of(path), _MARKDOWN)
 
 
 def made_by(fingerprint: str, path: str) -> str:
@@ -127,7 +100,7 @@ def require(kind: Kind, file: Path) -> None:
         FileUnreadable: an extra is missing.
     """
     if lack := kind.missing:
-        raise FileUnreadable(f"cannot read {file}: {_suffix(file)} files {lack}")
+        raise FileUnreadable(f"cannot read {file}: {suffix_of(file)} files {lack}")
 
 
 def as_markdown(path: str, text: str) -> str:
@@ -135,8 +108,9 @@ def as_markdown(path: str, text: str) -> str:
     if kind_of(path).name not in {"code", "org"}:
         return text
     ticks = max((len(run) for run in re.findall(r"`{3,}", text)), default=2) + 1
-    return f"{'`' * ticks}{_suffix(path)}\n{text}\n{'`' * ticks}\n"
+    return f"{'`' * ticks}{suffix_of(path)}\n{text}\n{'`' * ticks}\n"
 
 
-def _suffix(path: PurePath | str) -> str:
+def suffix_of(path: PurePath | str) -> str:
+    """What follows the last dot of a name, in lower case."""
     return PurePath(path).suffix[1:].lower()
