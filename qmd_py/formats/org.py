@@ -1,7 +1,8 @@
 """Org outlines: lines of stars are headings."""
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 
 from qmd_py.markdown import Block, Document, Lines
 from qmd_py.markdown.frontmatter import FrontMatter
@@ -12,11 +13,12 @@ from qmd_py.records import MetadataValue
 _HEADING = re.compile(r"(\*+)[ \t]+(\S.*)")
 # what changes while a heading stays what it is: pointers hold through it
 _STATE = re.compile(r"(?:(?:TODO|NEXT|DOING|WAITING|DONE|CANCELLED)[ \t]+)?(?:\[#\w\][ \t]+)?")
-_TAGS = re.compile(r"[ \t]+:(?:[\w@#%]+:)+[ \t]*$")
+_TAGS = re.compile(r"(?<![ \t])[ \t]++:(?:[\w@#%]+:)+[ \t]*$")
 _LINK = re.compile(r"\[\[(?:[^\[\]]*)\]\[([^\[\]]+)\]\]|\[\[([^\[\]]+)\]\]")
 _KEYWORD = re.compile(r"#\+(title|author|date|description|filetags):[ \t]*(\S.*)", re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _BEGIN = re.compile(r"\s*#\+begin_(\w+)", re.IGNORECASE)
+_END = re.compile(r"\s*#\+end_(\w+)\s*", re.IGNORECASE)
 
 
 def parse(text: str, stem: str) -> Document:
@@ -59,23 +61,27 @@ def _keywords(lines: Sequence[str], stop: int) -> dict[str, MetadataValue]:
 
 def _blocks(lines: Sequence[str]) -> Iterator[Block]:
     """Paragraphs, and `#+begin_…` blocks that are closed."""
+    ends: dict[str, list[int]] = {}
+    for at, line in enumerate(lines):
+        if mark := _END.fullmatch(line):
+            ends.setdefault(mark[1].lower(), []).append(at)
     at = 0
     while at < len(lines):
-        stop = _end_of_block(lines, at) or _end_of_paragraph(lines, at)
+        stop = _end_of_block(lines, at, ends) or _end_of_paragraph(lines, at)
         if lines[at].strip():
             yield Block(at, stop, 0, bool(_BEGIN.match(lines[at])) and stop > at + 1)
         at = stop
 
 
-def _end_of_block(lines: Sequence[str], start: int) -> int | None:
+def _end_of_block(
+    lines: Sequence[str], start: int, ends: Mapping[str, Sequence[int]]
+) -> int | None:
     begin = _BEGIN.match(lines[start])
     if not begin:
         return None
-    end = f"#+end_{begin[1]}".lower()
-    for at in range(start + 1, len(lines)):
-        if lines[at].strip().lower() == end:
-            return at + 1
-    return None
+    own = ends.get(begin[1].lower(), ())
+    after = bisect_right(own, start)
+    return own[after] + 1 if after < len(own) else None
 
 
 def _end_of_paragraph(lines: Sequence[str], start: int) -> int:

@@ -36,7 +36,8 @@ def main() -> None:
     _confine(int(seconds))
     text, problem = "", None
     try:
-        text = _convert(kind, suffix, content, int(limit))
+        # half a surrogate pair can stand in a document, but not in an index
+        text = _convert(kind, suffix, content, int(limit)).encode("utf-8", "replace").decode()
     except MemoryError:
         problem = "cannot be converted: it needs too much memory"
     except Unfit as error:
