@@ -161,7 +161,7 @@ def test_a_document_that_takes_too_long_is_given_up_on(
 
 def test_a_document_whose_text_is_too_long_is_named(folder: Path) -> None:
     (folder / "a.html").write_text("<hr>" * 600)
-    read = reading.read(folder / "a.html", 2_500)
+    read = reading.read(folder, "a.html", 2_500)
     assert read.text == ""
     assert "longer than 2500 characters: raise max_bytes" in (read.problem or "")
 
@@ -181,7 +181,7 @@ def test_a_document_reads_no_other_file_and_asks_no_server(folder: Path) -> None
     )
     file = folder / "a.docx"
     file.write_bytes(papers.docx([(1, "Alpha")], relation, picture))
-    text = reading.read(file, 10_000_000)
+    text = reading.read(file.parent, file.name, 10_000_000)
     assert text.text.startswith("# Alpha")
     assert "secret" not in text.text
     assert "dGhlIHNlY3JldA" not in text.text  # base64 of it
@@ -192,7 +192,7 @@ def test_a_module_in_the_folder_of_work_is_not_run(folder: Path, tmp_path: Path)
         (tmp_path / "work" / f"{name}.py").write_text("raise SystemExit('run')")
     file = folder / "a.pdf"
     file.write_bytes(papers.pdf(papers.HANDBOOK))
-    assert reading.read(file, 10_000_000).problem is None
+    assert reading.read(file.parent, file.name, 10_000_000).problem is None
 
 
 OFFICE = {
@@ -216,20 +216,20 @@ def test_headings_of_documents_are_sections(qmd: Qmd, folder: Path) -> None:
 
 def test_a_rule_at_the_beginning_is_no_front_matter(folder: Path) -> None:
     (folder / "a.html").write_text("<hr><p>key: value<hr><h1>Alpha</h1>")
-    text = reading.read(folder / "a.html", 10_000_000).text
+    text = reading.read(folder, "a.html", 10_000_000).text
     assert parsing.parse(text, "a.html").front.metadata == {}
 
 
 def test_slides_without_a_title_have_their_number(folder: Path) -> None:
     (folder / "a.pptx").write_bytes(OFFICE["a.pptx"])
-    text = reading.read(folder / "a.pptx", 10_000_000).text
+    text = reading.read(folder, "a.pptx", 10_000_000).text
     assert headings(text, "a.pptx") == [("Alpha",), ("Beta",), ("Slide 3",)]
 
 
 def converted(folder: Path, content: bytes) -> str:
     file = folder / "a.pdf"
     file.write_bytes(content)
-    return reading.read(file, 10_000_000).text
+    return reading.read(file.parent, file.name, 10_000_000).text
 
 
 def test_a_pdf_without_bookmarks_has_its_pages_as_sections(folder: Path) -> None:
@@ -272,7 +272,7 @@ def test_what_a_program_wrote_for_a_title_is_none(folder: Path, title: str) -> N
 def test_pages_in_other_encodings(folder: Path, encoding: str) -> None:
     page = f"<meta charset={encoding}><h1>Груша</h1>"
     (folder / "a.html").write_bytes(page.encode(encoding))
-    assert reading.read(folder / "a.html", 10_000_000).text == "# Груша\n"
+    assert reading.read(folder, "a.html", 10_000_000).text == "# Груша\n"
 
 
 @pytest.mark.parametrize(

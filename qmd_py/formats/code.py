@@ -61,11 +61,12 @@ def parse(text: str, name: str, grammar: tuple[str, str]) -> Document:
     """
     lines = Lines.of(text)
     if len(text) > _LARGEST:
-        return Document(lines, FrontMatter(), name, (), ())
+        return Document(lines, FrontMatter(), name, (), (), None)
     # joined by LF, so that the rows of the tree are these lines
     tree = Parser(_language(*grammar)).parse("\n".join(lines.lines).encode("utf-8", "replace"))
     parts = _parts(tree.root_node, lines.lines)
-    return Document(lines, FrontMatter(), name, _spots(parts, lines, name), _blocks(tree.root_node))
+    spots, blocks = _spots(parts, lines, name), _blocks(tree.root_node)
+    return Document(lines, FrontMatter(), name, spots, blocks, None)
 
 
 @functools.cache
@@ -242,7 +243,7 @@ def _blocks(root: Node) -> tuple[Block, ...]:
         node, depth = waiting.pop()
         for child in node.named_children:
             start, stop = child.start_point.row, max(_last_row(child), child.start_point.row + 1)
-            found.append(Block(start, stop, depth, whole=False))
+            found.append(Block(start, stop, depth, whole=False, code=True))
             if stop > start + 1 and depth < _DEEPEST:
                 waiting.append((child, depth + 1))
     return tuple(found)

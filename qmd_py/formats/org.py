@@ -35,7 +35,7 @@ def parse(text: str, stem: str) -> Document:
         0, _keywords(lines.lines, headings[0].line if headings else len(lines.lines))
     )
     title = front.title or stem
-    return Document(lines, front, title, grow(headings, lines, 0, title, None), tuple(blocks))
+    return Document(lines, front, title, grow(headings, lines, 0, title, None), tuple(blocks), None)
 
 
 def _heading(mark: re.Match[str], line: int) -> Heading:
@@ -69,7 +69,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[Block]:
     while at < len(lines):
         stop = _end_of_block(lines, at, ends) or _end_of_paragraph(lines, at)
         if lines[at].strip():
-            yield Block(at, stop, 0, bool(_BEGIN.match(lines[at])) and stop > at + 1)
+            marked = bool(_BEGIN.match(lines[at])) and stop > at + 1
+            yield Block(at, stop, 0, marked, code=marked)
         at = stop
 
 
