@@ -13,6 +13,7 @@ from qmd_py.store.reader import Reader
 Admitted = Callable[[Sequence[StoredNote]], Sequence[StoredNote]]
 """Gives those of some notes that may be read; raises Refused when none may."""
 
+_ECHOED = 200  # characters of what was typed that an error repeats
 _PID = re.compile(r"#?(\d{1,18})")
 _LINES = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?")
 
@@ -49,7 +50,7 @@ def find(store: Reader, reference: str, admitted: Admitted = list) -> Pointer:
         return Pointer(_only(reference, admitted([pointer.note])), anchor=pointer.anchor)
     if pid := _PID.fullmatch(reference):
         raise NotFound(f"no note with pid {int(pid[1])}: search again, or see 'qmd ls'")
-    raise NotFound(f"no note at '{reference}': see 'qmd ls' for the paths")
+    raise NotFound(f"no note at '{echo(reference)}': see 'qmd ls' for the paths")
 
 
 def matching(store: Reader, reference: str, admitted: Admitted = list) -> Sequence[Pointer]:
@@ -69,8 +70,15 @@ def matching(store: Reader, reference: str, admitted: Admitted = list) -> Sequen
             raise
         notes = store.notes_of(Scope(paths=(glob,))) or _below_a_collection(store, glob)
         if not notes:
-            raise NotFound(f"no note fits '{reference}': see 'qmd ls' for the paths") from error
+            raise NotFound(
+                f"no note fits '{echo(reference)}': see 'qmd ls' for the paths"
+            ) from error
         return [Pointer(note) for note in admitted(notes)]
+
+
+def echo(typed: str) -> str:
+    """What was typed, as far as an error repeats it."""
+    return typed if len(typed) <= _ECHOED else f"{typed[:_ECHOED]}…"
 
 
 def _readings(reference: str) -> Iterator[tuple[str, int, int, str]]:
@@ -79,7 +87,7 @@ def _readings(reference: str) -> Iterator[tuple[str, int, int, str]]:
     if parts := _LINES.fullmatch(reference):
         line, count = int(parts[2]), int(parts[3] or 0)
         if not line or (parts[3] and not count):
-            raise UsageError(f"'{reference}': lines and counts begin with 1")
+            raise UsageError(f"'{echo(reference)}': lines and counts begin with 1")
         yield parts[1], line, count, ""
         # a path may end in a colon and digits of its own
         if parts[3]:
@@ -95,15 +103,20 @@ def _notes(store: Reader, name: str) -> list[StoredNote]:
         return list(store.notes([int(pid[1])]).values())
     if name.startswith("file://"):
         path = name.removeprefix("file://").removeprefix("localhost")
-        return store.notes_in(os.path.realpath(unquote(path, errors="surrogateescape")))
+        return _at(store, unquote(path, errors="surrogateescape"))
     path = name.removeprefix("qmd://")
     named = store.notes_at(path)
     if path != name:
         return named or store.notes_at(unquote(path))
-    here = store.notes_in(os.path.realpath(path))
+    here = _at(store, path)
     if named and here and not {note.pid for note in named} & {note.pid for note in here}:
         return [*named, *here]
     return named or here
+
+
+def _at(store: Reader, file: str) -> list[StoredNote]:
+    # no file's name can hold a NUL
+    return [] if "\0" in file else store.notes_in(os.path.realpath(file))
 
 
 def _of_record(store: Reader, reference: str) -> Pointer | None:
@@ -124,5 +137,5 @@ def _below_a_collection(store: Reader, glob: str) -> list[StoredNote]:
 def _only(name: str, found: Sequence[StoredNote]) -> StoredNote:
     if len(found) > 1:
         names = ", ".join(f"{note.collection}/{note.path} (pid {note.pid})" for note in found)
-        raise Ambiguous(f"'{name}' could be {names}: name one of them")
+        raise Ambiguous(f"'{echo(name)}' could be {names}: name one of them")
     return found[0]

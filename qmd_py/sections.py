@@ -19,7 +19,6 @@ from qmd_py.store.reader import Reader
 _SHOWN = 5  # headings named in an error
 _COMPARED = 20_000  # headings looked at for the nearest; of more that takes seconds
 _LONGEST_PATH = 20_000  # characters; six headings of the longest kind, escaped as JSON
-_ECHOED = 200  # characters of what was typed that an error repeats
 _ORDINAL = re.compile(r"^(?:\d{1,3} )+(?=[^\W\d])")  # longer ones are years, which tell apart
 _LETTERS = re.compile(r"[^\w+#]+")
 
@@ -33,10 +32,6 @@ def find_note(store: Reader, reference: str, admitted: Admitted = list) -> Store
         Refused: there is one, and it may not be read.
     """
     return references.find(store, reference, admitted).note
-
-
-def _echo(text: str) -> str:
-    return text if len(text) <= _ECHOED else f"{text[:_ECHOED]}…"
 
 
 def section(
@@ -238,7 +233,7 @@ def _list(spots: Sequence[Spot]) -> str:
 
 
 def _show(path: Sequence[str]) -> str:
-    return _echo(json.dumps(list(path), ensure_ascii=False))
+    return references.echo(json.dumps(list(path), ensure_ascii=False))
 
 
 def _whole(document: Document) -> Section:

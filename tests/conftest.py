@@ -24,6 +24,12 @@ Qmd = Callable[..., "Result"]
 VAULT = Path(__file__).parent / "vault"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """As many as there are processors; one where times are measured or models fill them all."""
+    return None if config.option.markexpr.startswith("not ") else 0
+
+
 @pytest.fixture(autouse=True)
 def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test reads or writes the user's own index, settings or folders."""

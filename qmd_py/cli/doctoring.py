@@ -6,7 +6,6 @@ import typer
 
 from qmd_py.cli.app import IndexOption, Status, configured, emit, show
 from qmd_py.cli.loading import Loader
-from qmd_py.render import examined
 
 
 def doctor(
@@ -21,6 +20,7 @@ def doctor(
     qmd doctor
     """
     from qmd_py import catalogue, checking
+    from qmd_py.render import examined
 
     config = configured(index)
     loader = Loader(config)

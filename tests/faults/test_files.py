@@ -152,7 +152,7 @@ def test_a_disk_that_is_not_there_loses_nothing(qmd: Qmd, folder: Path) -> None:
         assert "--prune" in shown.stderr
     folder.mkdir()  # an empty mount point
     assert "--prune" in qmd("index", "--no-embed").stderr
-    assert qmd("search", "zebras").exit_code == 0
+    assert "notes/a.md: the file is gone" in qmd("search", "zebras").stderr
     folder.rmdir()
     away.rename(folder)
     assert qmd("index", "--no-embed").stdout == "notes: nothing changed, 2 notes\n"

@@ -203,7 +203,7 @@ def test_a_vanished_note_is_told_in_every_form(tmp_path: Path, form: str) -> Non
     shelf = Shelf.of(tmp_path, {"a.md": "apples", "b.md": "bread"})
     (shelf.folder / "a.md").unlink()
     shown = shelf("search", "apples", *([form] if form else []))
-    assert shown.exit_code == 0
+    assert shown.exit_code == 1  # nothing else was found
     assert re.fullmatch(r"qmd: notes/a\.md: .*: run 'qmd index'\n", shown.stderr)
 
 
