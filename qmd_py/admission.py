@@ -46,6 +46,8 @@ class Policy:
     """Whether the lines of a place may stand for an anchor that it does not have."""
     owner: str = ""
     """Whom to ask about it."""
+    digest: str = ""
+    """SHA-256 of its file, hexadecimal."""
 
 
 OWNER = Policy("", None, unlabelled_is_open=True)

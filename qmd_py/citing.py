@@ -171,8 +171,9 @@ class Citer:
             matches=matches,
             source=provenance.at(source, matches[0].anchor),
             stale=stale,
-            body=_body(note, self._style.full),
-            shares=tuple(self._shares(note.pid)),
+            body=_body(note, toc, self._style),
+            # ranks would tell how much stands above that may not be shown
+            shares=() if gate else tuple(self._shares(note.pid)),
         )
         return gate.released(note, hit) if gate else hit
 
@@ -205,7 +206,7 @@ class Citer:
             snippet=shown.text,
             text=chunk.text,
             score=score,
-            evidence=self._evidence(stored),
+            evidence={} if self._style.gate else self._evidence(stored),
         )
 
     def _evidence(self, stored: StoredChunk) -> dict[str, float]:
@@ -280,13 +281,17 @@ def _digest(note: StoredNote) -> str | None:
     return hashlib.sha256(found).hexdigest()
 
 
-def _body(note: StoredNote, max_bytes: int) -> str | None:
-    """The whole note as it is on disk; None when it is not wanted or cannot be read any more."""
-    if not max_bytes:
+def _body(note: StoredNote, toc: Sequence[Section], style: Style) -> str | None:
+    """The whole note as it is on disk, as far as it may be shown.
+
+    None when it is not wanted or cannot be read any more.
+    """
+    if not style.full:
         return None
     from qmd_py.formats import reading
 
     try:
-        return reading.read(Path(note.root), note.file, max_bytes).text
+        found = reading.read(Path(note.root), note.file, style.full)
     except FileUnreadable:
         return None
+    return style.gate.cited(note, toc, found) if style.gate else found.text

@@ -81,7 +81,7 @@ def load(environ: Mapping[str, str], index: str | Path | None = None) -> Config:
     cache = _path(environ.get("QMD_CACHE")) or _cache_dir() / "answers.sqlite"
     models = _path(environ.get("QMD_MODELS_DIR")) or _path(table.pop("models_dir", None))
     table.pop("models_dir", None)
-    policy = _path(environ.get("QMD_POLICY")) or _beside(file, table.pop("policy", None))
+    policy = _policy(environ, table, file)
     table.pop("policy", None)
     return Config(
         index=chosen or _data_dir() / "index.sqlite",
@@ -193,10 +193,18 @@ def _path(value: object) -> Path | None:
     return Path(os.path.expanduser(str(value))) if value else None  # noqa: PTH111 — keeps `~user`
 
 
-def _beside(file: Path, value: object) -> Path | None:
-    """A path that is taken from the folder of the settings file."""
-    path = _path(value)
-    return file.parent / path if path else None
+def _policy(environ: Mapping[str, str], table: Mapping[str, object], file: Path) -> Path | None:
+    """The policy of the settings, else of the environment; what names none must not mean none."""
+    chosen, named = table.get("policy"), environ.get("QMD_POLICY")
+    if "policy" in table and not (isinstance(chosen, str) and chosen.strip()):
+        raise ConfigError(f"'policy' in {file} must be the path of a file")
+    if named is not None and not named.strip():
+        raise ConfigError("QMD_POLICY is empty: name a file, or unset it")
+    # taken from the folder of the settings file
+    own, other = (file.parent / str(_path(chosen)) if chosen else None), _path(named)
+    if own and other and os.path.realpath(own) != os.path.realpath(other):
+        raise ConfigError(f"QMD_POLICY names another policy than {file}, which decides: unset it")
+    return own or other
 
 
 def _read_toml(file: Path) -> dict[str, object]:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from qmd_py import admission, provenance
 from qmd_py.admission import Policy
 from qmd_py.errors import Refused
-from qmd_py.provenance import Live, Reading
+from qmd_py.files import Text
+from qmd_py.markdown.lines import Lines
+from qmd_py.provenance import Live, Proven, Reading
 from qmd_py.records import Decision, Hit, Match, Record, Section, Source, StoredNote
 
 
@@ -24,6 +26,10 @@ class Gate:
         self._looked: dict[int, Live] = {}
         self._sources: dict[int, Source] = {}
         self._seen: dict[str, Record] = {}
+
+    def anew(self) -> None:
+        """Forget what was judged: another ranking is about to be."""
+        self._seen.clear()
 
     @property
     def judged(self) -> list[tuple[Record, str | None]]:
@@ -64,6 +70,30 @@ class Gate:
             return None
         return replace(hit, matches=tuple(match for match, _ in admitted), source=admitted[0][1])
 
+    def usable(self, note: StoredNote) -> bool:
+        """Whether places of a note can be evidence at all, as far as the note decides that."""
+        return self.refusal(note) is None and self.look(note).same
+
+    def current(self, note: StoredNote) -> StoredNote:
+        """The note with the title that its file has now."""
+        live = self.look(note)
+        return note if live.same else replace(note, title=live.document(note).title)
+
+    def cited(self, note: StoredNote, toc: Sequence[Section], text: Text) -> str | None:
+        """What a text of the note may show: the sections that can be cited, mostly all of it.
+
+        None when the file is not as it was when the note was looked at.
+        """
+        if text.digest != self.look(note).digest:
+            return None
+        kept = [one for one in toc if self._section(note, one) is None]
+        if not toc or len(kept) == len(toc):
+            return text.text
+        spans = [range(one.line, one.last_line + 1) for one in kept]
+        lines = Lines.of(text.text)
+        shown = zip(lines.numbers, lines.lines, strict=True)
+        return "\n".join(line for number, line in shown if any(number in span for span in spans))
+
     def refusal(self, note: StoredNote) -> str | None:
         """The reason why a note as a whole may not be used, as far as the reader may know it."""
         record = self.record(note)
@@ -96,7 +126,8 @@ class Gate:
     def look(self, note: StoredNote) -> Live:
         """The note's file, as it was when it was first looked at."""
         if note.pid not in self._looked:
-            self._looked[note.pid] = provenance.look(note, self._reading)
+            counts = provenance.GIT in self.policy.proofs
+            self._looked[note.pid] = provenance.look(note, self._reading, git=counts)
         return self._looked[note.pid]
 
     def record(
@@ -104,7 +135,7 @@ class Gate:
         note: StoredNote,
         anchor: str = "",
         lines: tuple[int, int] = (0, 0),
-        revision: str | None = None,
+        proven: Proven | None = None,
         score: float = 0.0,
         fault: str | None = None,
     ) -> Record:
@@ -114,14 +145,14 @@ class Gate:
             note: its row.
             anchor: of the place; empty for the note as a whole, or for lines alone.
             lines: first and last, 1-based; zeros for none.
-            revision: one that the note is known to have; the best proven one unless given.
+            proven: a revision that the note is known to have; the best that counts unless given.
             score: how it was ranked.
             fault: why it cannot be cited as it was indexed.
         """
         live = self.look(note)
         found = self._whole(note, live)
-        if revision:
-            found = replace(found, revision=revision, proof=provenance.proof_of(revision))
+        if proven:
+            found = replace(found, revision=proven.revision, proof=proven.proof)
         found = provenance.at(found, anchor)
         if not anchor and lines[0] and self.policy.line_ranges:
             found = replace(found, uri=f"{found.uri}#L{lines[0]}-L{lines[1]}")
@@ -129,9 +160,14 @@ class Gate:
 
     def _whole(self, note: StoredNote, live: Live) -> Source:
         if note.pid not in self._sources:
-            made = provenance.whole(note, live.stated, live.revision, live.proof)
-            self._sources[note.pid] = made
+            proven = live.revision(self.policy.proofs)
+            self._sources[note.pid] = provenance.whole(note, live.stated, proven)
         return self._sources[note.pid]
+
+    def _section(self, note: StoredNote, section: Section) -> str | None:
+        lines = (section.line, section.last_line)
+        record = self.record(note, section.anchor, lines)
+        return admission.reason(record, self.policy, self.retrieved_at)
 
     def _matched(self, note: StoredNote, match: Match, toc: Sequence[Section]) -> Record:
         fault = _fault(note, self.look(note), match.anchor, toc)

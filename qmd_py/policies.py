@@ -1,11 +1,15 @@
 """Policy files → policies."""
 
+import hashlib
+import os
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 from qmd_py import contained
 from qmd_py.admission import PROOFS, REQUIREMENTS, Policy
-from qmd_py.errors import FileUnreadable, PolicyUnknown
+from qmd_py.errors import FileUnreadable, PolicyUnknown, UsageError
+from qmd_py.visible import one_line
 
 _LARGEST = 1_000_000  # bytes
 _KEYS = (
@@ -27,13 +31,40 @@ def load(file: Path | None) -> Policy:
             "unknown-policy: nothing says what may be used: name a file with --policy, or set 'policy'"
         )
     try:
-        real = file.resolve()
-        table = tomllib.loads(contained.content(real.parent, real.name, _LARGEST).decode())
+        real = Path(os.path.realpath(file))
+        content = contained.content(real.parent, real.name, _LARGEST)
+        table = tomllib.loads(content.decode())
     except FileUnreadable as error:
         raise PolicyUnknown(f"unknown-policy: {error}: ask whoever wrote it") from error
     except (ValueError, RecursionError) as error:
         raise _unknown(file, f"is not TOML ({error})") from error
-    return _policy(table, file)
+    return replace(_policy(table, file), digest=hashlib.sha256(content).hexdigest())
+
+
+def deciding(configured: Path | None, named: Path | None) -> Path | None:
+    """The file that decides, which only names one where none is configured.
+
+    Raises:
+        UsageError: another one is configured.
+    """
+    if configured and named and not _same(configured, named):
+        raise UsageError(
+            f"--policy {named}: another policy is configured and decides: leave the option out"
+        )
+    return configured or named
+
+
+def digest(file: Path | None) -> str:
+    """SHA-256 of a file that may be no policy, hexadecimal; empty where it cannot be read."""
+    try:
+        real = Path(os.path.realpath(file or ""))
+        return hashlib.sha256(contained.content(real.parent, real.name, _LARGEST)).hexdigest()
+    except (FileUnreadable, ValueError):
+        return ""
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _policy(table: dict[str, object], file: Path) -> Policy:
@@ -50,7 +81,7 @@ def _policy(table: dict[str, object], file: Path) -> Policy:
         raise _unknown(file, "has line_ranges that is neither true nor false", table)
     return Policy(
         version=version,
-        labels=_names(table, "labels", None, (), file),
+        labels=_labels(table, file),
         unlabelled_is_open=_UNLABELLED[unlabelled],
         proofs=_names(table, "proofs", PROOFS, PROOFS, file),
         required=_names(table, "require", REQUIREMENTS, ("revision", "citation"), file),
@@ -73,6 +104,15 @@ def _names(
     if known and (strange := sorted(set(value) - set(known))):
         raise _unknown(file, f"has '{strange[0]}' among {key}: known are {', '.join(known)}", table)
     return frozenset(value)
+
+
+def _labels(table: dict[str, object], file: Path) -> frozenset[str]:
+    """The reader's labels, as those of notes are compared."""
+    written = _names(table, "labels", None, (), file)
+    labels = frozenset(one_line(name) for name in written)
+    if "" in labels:
+        raise _unknown(file, "has an empty label", table)
+    return labels
 
 
 def _unknown(file: Path, what: str, table: dict[str, object] | None = None) -> PolicyUnknown:

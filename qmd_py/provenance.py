@@ -1,26 +1,23 @@
 """A note's file as it is now → what is known of its revision, dates and readers."""
 
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from qmd_py import moments
+from qmd_py import statements
 from qmd_py.config import DEFAULT_MAX_BYTES, Keys
 from qmd_py.errors import FileUnreadable
-from qmd_py.records import Metadata, MetadataValue, Source, StoredNote
+from qmd_py.records import Source, StoredNote
+from qmd_py.statements import Stated
 
 if TYPE_CHECKING:
     from qmd_py.git import Repositories
     from qmd_py.markdown import Document
 
 FRONT_MATTER, GIT, CONTENT = "front-matter", "git", "content"
-_NOTHING: tuple[MetadataValue, ...] = (None, "", [], {})
-_HEAD = 200  # lines, and characters before the fence; front matter is shorter
-_FENCE = re.compile(r"^---[^\S\r\n]*\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +32,11 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """What a note's front matter says."""
+class Proven:
+    """A revision, and what it rests on."""
 
-    revision: str | None
-    published: str | None
-    expires: str | None
-    """RFC 3339 in UTC; as it was written where that cannot be read."""
-    access: tuple[str, ...]
-    access_known: bool = True
-    """Whether the labels could be read at all."""
-
-
-_UNREAD = Stated(None, None, None, (), access_known=False)
+    proof: str
+    revision: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +44,8 @@ class Live:
     """A note's file at one moment."""
 
     stated: Stated
-    revision: str | None
-    proof: str | None
+    proven: tuple[Proven, ...]
+    """Everything that was found to prove a revision, the best first."""
     digest: str
     """SHA-256 of its bytes, hexadecimal; empty where they could not be read."""
     same: bool
@@ -66,6 +55,11 @@ class Live:
     there: bool = True
     """Whether it could be read."""
 
+    def revision(self, accepted: Container[str]) -> Proven | None:
+        """The first revision with a proof that is accepted; else the first there is."""
+        counting = (one for one in self.proven if one.proof in accepted)
+        return next(counting, self.proven[0] if self.proven else None)
+
     def document(self, note: StoredNote) -> "Document":
         """The file parsed."""
         from qmd_py import markdown
@@ -73,23 +67,16 @@ class Live:
         return markdown.parse(self.text, Path(note.path).stem)
 
 
-def stated(metadata: Metadata, keys: Keys) -> Stated:
-    """What front matter says of a note; of several keys the first that holds a value counts."""
-    access, known = _labels(_first(metadata, keys.access))
-    return Stated(
-        revision=_text(_first(metadata, keys.revision)),
-        published=_date(_first(metadata, keys.published)),
-        expires=_date(_first(metadata, keys.expires)),
-        access=access,
-        access_known=known,
-    )
-
-
-def look(note: StoredNote, reading: Reading) -> Live:
+def look(note: StoredNote, reading: Reading, *, git: bool = True) -> Live:
     """Read a note's file and say what proves its revision.
 
-    In this order: the front matter, unless the text changed under the same revision; git, when the
-    file is as it was committed; the bytes, when they are those that were indexed.
+    The front matter does, unless the text changed under the same revision; git, when the file is as
+    it was committed; the bytes, when they are those that were indexed.
+
+    Args:
+        note: its row.
+        reading: how to find out.
+        git: whether what git says counts at all.
     """
     from qmd_py import contained, files
 
@@ -98,32 +85,30 @@ def look(note: StoredNote, reading: Reading) -> Live:
         text = files.text_of(content, Path(note.root, note.file))
     except FileUnreadable:
         # what the index remembers of its readers only decides what they are told of the refusal
-        known = stated(note.metadata, reading.keys)
-        return Live(known, None, None, "", same=False, text="", there=False)
-    says = _said(text.text, reading.keys)
+        known = statements.stated(note.metadata, reading.keys)
+        return Live(known, (), "", same=False, text="", there=False)
+    says = statements.said(text.text, reading.keys)
     same = text.digest == note.state.digest
     own = says.revision
-    if own and not same and own == stated(note.metadata, reading.keys).revision:
+    if own and not same and own == statements.stated(note.metadata, reading.keys).revision:
         own = None  # two texts under one revision
-    blob = None if own else _blob(note, reading, content)
-    revision, proof = _proven(own, blob, text.digest if same else None)
-    shown = "" if same else text.text
-    return Live(says, revision, proof, text.digest, same=same, text=shown)
+    proven = _proven(
+        own, _blob(note, reading, content) if git else None, text.digest if same else None
+    )
+    return Live(says, proven, text.digest, same=same, text="" if same else text.text)
 
 
-def indexed(
-    note: StoredNote, reading: Reading, *, current: bool
-) -> tuple[Stated, str | None, str | None]:
-    """What the index knows of a note, its revision, and what proves that.
+def indexed(note: StoredNote, reading: Reading, *, current: bool) -> tuple[Stated, Proven | None]:
+    """What the index knows of a note, and its revision.
 
     Args:
         note: its row.
         reading: how to find out.
         current: whether the file is as it was when it was indexed.
     """
-    says = stated(note.metadata, reading.keys)
+    says = statements.stated(note.metadata, reading.keys)
     if not current:
-        return says, None, None
+        return says, None
     blob = None
     if not says.revision and reading.repositories:
         from qmd_py import contained
@@ -131,9 +116,9 @@ def indexed(
         try:
             content = contained.content(Path(note.root), note.file, reading.max_bytes)
         except FileUnreadable:
-            return says, None, None
+            return says, None
         blob = _blob(note, reading, content)
-    return says, *_proven(says.revision, blob, note.state.digest)
+    return says, next(iter(_proven(says.revision, blob, note.state.digest)), None)
 
 
 def at(note: Source, anchor: str) -> Source:
@@ -148,52 +133,18 @@ def at(note: Source, anchor: str) -> Source:
     )
 
 
-def whole(note: StoredNote, says: Stated, revision: str | None, proof: str | None) -> Source:
+def whole(note: StoredNote, says: Stated, proven: Proven | None) -> Source:
     """The record of a note as a whole."""
     return Source(
         record_id=f"{note.collection}/{note.pid}/",
-        revision=revision,
+        revision=proven.revision if proven else None,
         uri=f"file://{quote(os.path.join(note.root, note.file))}",  # noqa: PTH118 — ten times as fast
         published_at=says.published,
         indexed_at=note.indexed_at,
         expires_at=says.expires,
         access=says.access,
-        proof=proof,
+        proof=proven.proof if proven else None,
     )
-
-
-def proof_of(revision: str) -> str:
-    """What a revision that was proven once rested on."""
-    return {"sha256": CONTENT, "git": GIT}.get(revision.partition(":")[0], FRONT_MATTER)
-
-
-def _said(text: str, keys: Keys) -> Stated:
-    """What the head of a file says; nothing that can be relied on when it is broken."""
-    head = _head(text)
-    if not _tells(head, keys):
-        return stated({}, keys)
-    from qmd_py.markdown import Lines, frontmatter
-
-    lines = Lines.of(head).lines
-    front = frontmatter.read(lines)
-    if front.problem or (not front.lines and _names_readers(lines, keys)):
-        return _UNREAD
-    return stated(front.metadata, keys)
-
-
-def _head(text: str) -> str:
-    """The text up to the end of what is, or was meant to be, front matter; empty without any."""
-    if not text[:_HEAD].lstrip().startswith("---"):
-        return ""
-    fence = _FENCE.search(text, text.index("---") + 3)
-    return text[: fence.end()] if fence else text
-
-
-def _tells(head: str, keys: Keys) -> bool:
-    """Whether any of the keys can be in it: YAML is slow to read, and mostly about other things."""
-    folded = head.casefold()
-    names = (*keys.revision, *keys.published, *keys.expires, *keys.access)
-    return "\\" in head or any(name.casefold() in folded for name in names)
 
 
 def _blob(note: StoredNote, reading: Reading, content: bytes) -> str | None:
@@ -202,51 +153,10 @@ def _blob(note: StoredNote, reading: Reading, content: bytes) -> str | None:
     return reading.repositories.blob(note.root, note.file, content)
 
 
-def _names_readers(lines: Sequence[str], keys: Keys) -> bool:
-    """Whether what is no front matter, for a slip in its fences, still looks as if it named readers."""
-    wanted = {key.casefold() for key in keys.access}
-    return any(line.partition(":")[0].strip().casefold() in wanted for line in lines[:_HEAD])
-
-
-def _proven(
-    stated: str | None, blob: str | None, digest: str | None
-) -> tuple[str | None, str | None]:
-    """The first revision there is, and what proves it."""
-    if stated:
-        return stated, FRONT_MATTER
-    if blob:
-        return f"git:{blob}", GIT
-    return (f"sha256:{digest}", CONTENT) if digest else (None, None)
-
-
-def _first(metadata: Metadata, keys: Sequence[str]) -> MetadataValue:
-    """The value of the first key that holds one; capital letters make no difference."""
-    folded: dict[str, MetadataValue] = {}
-    for key, value in metadata.items():
-        folded.setdefault(key.casefold(), value)
-    return next((v for key in keys if (v := folded.get(key.casefold())) not in _NOTHING), None)
-
-
-def _labels(value: MetadataValue) -> tuple[tuple[str, ...], bool]:
-    """Labels from a list or `a, b`, and whether they could be understood."""
-    if value is None:
-        return (), True
-    if isinstance(value, str):
-        value = [part for part in value.split(",") if part.strip()]
-    names = value if isinstance(value, list) else [value]
-    known = all(isinstance(name, str | int) for name in names)
-    return tuple(dict.fromkeys(str(name).strip() for name in names)), known
-
-
-def _text(value: MetadataValue) -> str | None:
-    return None if value is None or isinstance(value, list | dict) else str(value).strip() or None
-
-
-def _date(value: MetadataValue) -> str | None:
-    """The date in UTC; what was written where it is none."""
-    if value is None:
-        return None
-    try:
-        return moments.rfc3339(moments.parse(str(value)))
-    except ValueError:
-        return str(value)
+def _proven(own: str | None, blob: str | None, digest: str | None) -> tuple[Proven, ...]:
+    """What proves a revision, and which, in the order in which they are preferred."""
+    return (
+        *([Proven(FRONT_MATTER, own)] if own else ()),
+        *([Proven(GIT, f"git:{blob}")] if blob else ()),
+        *([Proven(CONTENT, f"sha256:{digest}")] if digest else ()),
+    )

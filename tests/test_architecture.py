@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "qmd_py"
 
 ROWS = (
-    {"errors", "moments", "records", "stopwords"},
+    {"errors", "moments", "records", "stopwords", "visible"},
     {
         "admission",
         "catalogue",
@@ -27,7 +27,18 @@ ROWS = (
         "spelling",
         "terms",
     },
-    {"chunking", "embedded", "files", "git", "gguf", "query", "stages", "vectors"},
+    {
+        "chunking",
+        "embedded",
+        "files",
+        "git",
+        "gguf",
+        "ledger",
+        "query",
+        "stages",
+        "statements",
+        "vectors",
+    },
     {"cache", "download", "expansion", "formats", "policies", "provenance", "store"},
     {
         "contexts",

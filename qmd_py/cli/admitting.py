@@ -2,15 +2,14 @@
 
 import contextlib
 import datetime
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from qmd_py import moments
+from qmd_py import moments, policies
 from qmd_py.config import Config
-from qmd_py.errors import QmdError, UsageError
+from qmd_py.errors import UsageError
 from qmd_py.provenance import Reading
 from qmd_py.records import Answer
 
@@ -44,9 +43,9 @@ class Admission:
         """From the options of a command; a policy that is configured decides in any case.
 
         Raises:
-            UsageError: the time is none, or there is nothing to trace.
+            UsageError: the time is none, there is nothing to trace, or another policy decides.
         """
-        file = policy or config.policy
+        file = policies.deciding(config.policy, policy)
         active = admit or file is not None
         if trace and not active:
             raise UsageError("--trace writes what a policy decides: add --admit")
@@ -76,7 +75,6 @@ class Admission:
         """
         if not self.active:
             return None
-        from qmd_py import policies
         from qmd_py.gate import Gate
 
         return Gate(policies.load(self.file), self.moment, reading)
@@ -112,23 +110,20 @@ class Admission:
         return Answer(text, mode, decision.retrieved_at, (), (), decision=decision)
 
     def write_trace(self, answer: Answer, gate: "Gate | None", limit: int) -> None:
-        """Keep what was decided, before anything is shown.
+        """Keep what was decided, before anything is shown; also that no policy is known.
 
         Raises:
             QmdError: it cannot be written; then nothing may be shown either.
         """
-        if self.trace is None or gate is None:
+        if self.trace is None:
             return
+        from qmd_py.admission import Policy
+        from qmd_py.cli import tracing
         from qmd_py.render import machine
 
-        text = machine.trace_json(answer, gate.judged, gate.policy, limit)
-        try:
-            # for the notes' owner alone: it names notes that the reader may not know of
-            descriptor = os.open(self.trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                stream.write(text)
-        except OSError as error:
-            raise QmdError(f"cannot write the trace to {self.trace}: {error.strerror}") from error
+        unknown = Policy("", frozenset(), False, digest=policies.digest(self.file))
+        judged, policy = (gate.judged, gate.policy) if gate else ((), unknown)
+        tracing.write(self.trace, machine.trace_json(answer, judged, policy, limit))
 
 
 def _moment(text: str | None) -> datetime.datetime:

@@ -1,5 +1,6 @@
 """`qmd cite`: citations that can be opened again, and the claims that rest on them."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,13 +56,14 @@ def cite(
     qmd cite --check claims.md
 
     A citation says where words stand and in which revision. It does not say that they are true, that they
-    support the claim, or that nothing speaks against it: a person has to verify that.
+    support the claim, or that nothing speaks against it: a person has to verify that. When they do not
+    support it: weaken or split the claim, cite another source, or stop.
     """
     config = configured(index)
     admission = Admission.chosen(config, policy=policy, as_of=as_of)
     with admission.citing() as gate, Reader.open(config.index) as store:
         if check is not None:
-            if note or claim:
+            if note or any(option is not None for option in (claim, quote, limitation)):
                 raise UsageError("--check FILE goes alone: it reads the claims from the file")
             _check(store, gate, check, config, as_json)
         elif note is None:
@@ -101,16 +103,19 @@ def _check(store: Reader, gate: "Gate", file: Path, config: Config, as_json: boo
 
     Raises:
         Exit: one does not.
+        UsageError: there are none.
     """
-    from qmd_py import claims, files
+    from qmd_py import claims, files, ledger
     from qmd_py.render import cited
 
-    real = file.resolve()
-    rows = claims.read(files.read(real.parent, real.name, config.settings.max_bytes).text)
+    real = Path(os.path.realpath(file))
+    rows = ledger.read(files.read(real.parent, real.name, config.settings.max_bytes).text)
+    if not rows:
+        raise UsageError("no row of a claims table in it: 'qmd cite … --claim' prints some")
     checked = list(claims.check(store, gate, rows, config.settings.max_bytes))
     if as_json:
         emit(cited.checked_json(checked))
     else:
         show(cited.checked_lines(checked))
-    if any(why for _, why in checked):
+    if any(one.reason for one in checked):
         raise typer.Exit(Status.ERROR)

@@ -196,9 +196,7 @@ Admit = Annotated[
 ]
 Policy = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help="The policy (or QMD_POLICY, or the setting); implies --admit."
-    ),
+    typer.Option(metavar="FILE", help="The policy, where none is configured; implies --admit."),
 ]
 AsOf = Annotated[
     str | None,
@@ -207,7 +205,8 @@ AsOf = Annotated[
 Trace = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Write what was decided, without any text, for the notes' owner."
+        metavar="FILE",
+        help="Write what was decided, without any text, for the notes' owner; to a new file.",
     ),
 ]
 Batch = Annotated[

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,7 +116,7 @@ def toc(
     document = sections.live(found, config.settings.max_bytes)
     entries = [spot.section for spot in document.spots]
     if as_json:
-        emit(machine.toc_json(found, entries))
+        emit(machine.toc_json(replace(found, title=document.title), entries))
     else:
         show(people.toc_lines(entries))
 
@@ -141,7 +142,7 @@ def ls(
         check_collections(store, names)
         notes = store.notes_of(Scope(names))
         if gate:
-            notes = [note for note in notes if gate.refusal(note) is None]
+            notes = [gate.current(note) for note in notes if gate.refusal(note) is None]
     if as_json:
         emit(machine.notes_json(notes))
     else:

@@ -152,13 +152,15 @@ def answer(
         PolicyUnknown: a policy has to decide, and there is none.
     """
     with admission.reading(git=bool(shown.form)) as reading:
-        gate = _gate(admission, reading, mode, text, shown)
+        gate = _gate(admission, reading, mode, text, ask.limit, shown)
+        ask = replace(ask, reading=reading, gate=gate)
         with Reader.open(config.index) as store, screen() as preview:
             check_collections(store, wanted.collections)
             scope = filtering.narrowed(store, wanted, gated=gate is not None)
-            ask = replace(ask, reading=reading, gate=gate, scope=scope)
+            ask = replace(ask, scope=scope)
             analyzer = analyzer_for(store.languages)
-            if not shown.form and sys.stdout.isatty():
+            # nothing is shown before its trace is kept
+            if not shown.form and sys.stdout.isatty() and not admission.trace:
                 ask = replace(ask, early=lambda early: preview(_early(early, analyzer)))
             found = pipeline(mode)(store, text, ask, models, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)
@@ -180,7 +182,7 @@ def list_notes(
 
 
 def _gate(
-    admission: Admission, reading: Reading, mode: str, text: str, shown: Shown
+    admission: Admission, reading: Reading, mode: str, text: str, limit: int, shown: Shown
 ) -> "Gate | None":
     """What may be shown; a policy that is not known stops here, in the format asked for.
 
@@ -191,6 +193,7 @@ def _gate(
         return admission.gate(reading)
     except PolicyUnknown:
         stopped = admission.stopped(mode, text)
+        admission.write_trace(stopped, None, limit)
         most = admission.config.settings.max_bytes
         emit(formatted(stopped, shown, most) if shown.form else "")
         raise

@@ -121,7 +121,7 @@ def _desk(config: Config, device: str, policy: Path | None) -> "Desk":
     with Reader.open(config.index) as store:
         spoken = tongues.detected(store)
     Loader(config, device=device)  # a wrong device is told now, not at the first call
-    file = policy or config.policy
+    file = policies.deciding(config.policy, policy)
     admitted = policies.load(file) if file else None
     return Desk(config, WarmModels(load), Refresher(config, embedder), spoken, admitted)
 

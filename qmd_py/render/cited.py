@@ -4,8 +4,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from qmd_py import claims
-from qmd_py.claims import Citation, Claim
+from qmd_py import ledger
+from qmd_py.claims import Citation, Verdict
+from qmd_py.ledger import Claim
+from qmd_py.render import styled
 from qmd_py.render.admitted import record_fields
 from qmd_py.render.styled import Line
 
@@ -21,7 +23,8 @@ def citation_lines(citation: Citation, row: Claim | None) -> list[Line]:
         [(source.uri, "place")],
     ]
     if row:
-        lines += [[], *([(line, "")] for line in claims.table([row]).splitlines())]
+        # what is appended next must not become a part of the table
+        lines += [[], *([(line, "")] for line in ledger.table([row]).splitlines()), []]
     return lines
 
 
@@ -30,29 +33,36 @@ def citation_json(citation: Citation, row: Claim | None) -> str:
     record = record_fields(citation.record)
     del record["score"]
     told = {"place": citation.place, **record, "retrieved_at": citation.retrieved_at}
-    return _json({"citation": told, "claim": _row(row) if row else None})
+    return _json({"citation": told, "claim": asdict(row) if row else None})
 
 
-def checked_lines(checked: Sequence[tuple[Claim, str | None]]) -> list[Line]:
-    """Each row's line in its file, whether it holds, and what it claims."""
+def checked_lines(checked: Sequence[Verdict]) -> list[Line]:
+    """Each row's line in its file, whether it holds, what it claims, and where a source moved to."""
     return [
         [
-            (f"line {row.line}  ", "faint"),
-            (f"{why or 'holds'}  ", "title"),
-            (row.claim, ""),
+            (f"line {one.row.line}  ", "faint"),
+            (f"{one.reason or 'holds'}  ", "title"),
+            (one.row.claim.claim, ""),
+            (f"  {one.uri}" if one.uri else "", "place"),
         ]
-        for row, why in checked
+        for one in checked
     ]
 
 
-def checked_json(checked: Sequence[tuple[Claim, str | None]]) -> str:
+def checked_json(checked: Sequence[Verdict]) -> str:
     """Each row with its line, and the reason why it no longer holds, or null."""
-    return _json([{"line": row.line, **_row(row), "reason": why} for row, why in checked])
-
-
-def _row(row: Claim) -> dict[str, object]:
-    return {name: value for name, value in asdict(row).items() if name != "line"}
+    return _json(
+        [
+            {
+                "line": one.row.line,
+                **asdict(one.row.claim),
+                "reason": one.reason,
+                "moved_to": one.uri,
+            }
+            for one in checked
+        ]
+    )
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
+    return styled.escaped(json.dumps(value, ensure_ascii=False)) + "\n"

@@ -1,6 +1,7 @@
 """Answers for programs: JSON, CSV, Markdown, lists of files."""
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +36,10 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
+TRACE_KEYS = ("mode", "retrieved_at", "policy", "top_k", "status", "candidates")
+"""What every trace has."""
+
+
 def answer_json(answer: Answer, *, toc: bool = True, explain: bool = False) -> str:
     """The answer as one JSON object on one line."""
     shown: dict[str, object] = {
@@ -59,24 +64,26 @@ def trace_json(
     answer: Answer, judged: Iterable[tuple[Record, str | None]], policy: Policy, top_k: int
 ) -> str:
     """What a policy decided over each candidate, in their order; no text, title or path."""
-    return _json(
-        {
-            "mode": answer.mode,
-            "retrieved_at": answer.retrieved_at,
-            "policy": {"version": policy.version, "owner": policy.owner},
-            "top_k": top_k,
-            "status": answer.decision.status if answer.decision else "",
-            "candidates": [
-                {
-                    "rank": rank,
-                    **{key: told for key, told in record_fields(record).items() if key != "uri"},
-                    "decision": "refused" if reason else "admitted",
-                    "reason": reason,
-                }
-                for rank, (record, reason) in enumerate(judged, start=1)
-            ],
-        }
-    )
+    decision = answer.decision
+    told = {
+        "mode": answer.mode,
+        "question_digest": hashlib.sha256(answer.query.encode()).hexdigest(),
+        "retrieved_at": answer.retrieved_at,
+        "policy": {"version": policy.version, "owner": policy.owner, "digest": policy.digest},
+        "top_k": top_k,
+        "status": decision.status if decision else "",
+        "reasons": decision.reasons if decision else (),
+        "candidates": [
+            {
+                "rank": rank,
+                **{key: told for key, told in record_fields(record).items() if key != "uri"},
+                "decision": "refused" if reason else "admitted",
+                "reason": reason,
+            }
+            for rank, (record, reason) in enumerate(judged, start=1)
+        ],
+    }
+    return _json(told)
 
 
 def failure_json(query: str, error: str) -> str:

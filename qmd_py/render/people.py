@@ -178,7 +178,7 @@ def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list
         stated = hit.source.revision if hit.source.proof == "front-matter" else None
         told = f"{hit.source.record_id}  " + (f"revision {stated}  " if stated else "")
         lines.append([(told, "faint"), (answer.decision.status, "")])
-    if explain:
+    if explain and hit.shares:
         lines += _shares(hit)
     if hit.body is not None:
         lines += [[(line, "")] for line in re.split(r"\r\n|\r|\n", hit.body)]

@@ -1,8 +1,9 @@
 """Styled text: plain when piped, coloured by rich on a terminal."""
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from qmd_py.visible import UNSAFE
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -18,21 +19,16 @@ _STYLES = {
     "faint": "dim",
     "number": "cyan",
 }
-# Control characters could move the cursor or retitle the window, and direction marks could show
-# a text in another order than it has; half a surrogate pair cannot be written at all.
-_UNSAFE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 def safe(text: str) -> str:
     """The text with control and direction characters made harmless."""
-    return _UNSAFE.sub("�", text)
+    return UNSAFE.sub("�", text)
 
 
 def escaped(json: str) -> str:
     """JSON that means the same, with those characters as escapes."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json)
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json)
 
 
 def plain(lines: Iterable[Line]) -> str:

@@ -43,6 +43,8 @@ class Answerer:
     def answer(self, ranking: citing.Ranking, stages: Stages) -> Answer:
         """The notes to show with everything that is shown of them."""
         ask = self.ask
+        if ask.gate:
+            ask.gate.anew()
         enough = [(pid, s) for pid, s in ranking.scores.items() if s >= ask.min_score]
         with stages.of("cite"):
             cited = self._released if ask.gate else self._cited
@@ -56,7 +58,8 @@ class Answerer:
             terms=self.asked.terms,
             # index terms near a question's words can come from notes that may not be shown
             respelled={} if ask.gate else self.asked.respelled,
-            cut=len(ranking.scores) - len(enough),
+            # nor does anything tell how many such notes there are
+            cut=0 if ask.gate else len(ranking.scores) - len(enough),
             gone=gone,
             stages=stages.done,
             leads=self.leads,
@@ -106,17 +109,7 @@ class Answerer:
 
     def best(self, ranking: citing.Ranking, depth: int) -> list[tuple[int, float]]:
         """(pid, score) of the best notes that a model may read."""
-        ranked = list(ranking.scores.items())
-        if self.ask.gate is None:
-            return ranked[:depth]
-        passed: list[tuple[int, float]] = []
-        for pid, score in ranked:
-            notes = self.store.notes([pid])
-            if pid in notes and self.ask.gate.refusal(notes[pid]) is None:
-                passed.append((pid, score))
-            if len(passed) == depth:
-                break
-        return passed
+        return list(usable(self.store, self.ask, ranking.scores, depth).items())
 
     def citer(self, ranking: citing.Ranking, pids: Sequence[int]) -> citing.Citer:
         """What makes hits of some notes."""
@@ -169,6 +162,27 @@ def dense(
     for (kind, _), run in zip(wanted, found, strict=True):
         runs.setdefault(kind, []).append(run)
     return {"dense": own, **{kind: retrieval.united(several) for kind, several in runs.items()}}
+
+
+def usable(store: Reader, ask: Ask, scores: Mapping[int, float], most: int) -> dict[int, float]:
+    """The first notes of a list that may be used: pid → score, in its order.
+
+    Args:
+        store: the index.
+        ask: with a gate or without.
+        scores: pid → score, best first.
+        most: how many are wanted; files are read until there are so many.
+    """
+    if ask.gate is None:
+        return dict(itertools.islice(scores.items(), most))
+    found: dict[int, float] = {}
+    for pid, score in scores.items():
+        if len(found) == most:
+            break
+        note = store.notes([pid]).get(pid)
+        if note and ask.gate.usable(note):
+            found[pid] = score
+    return found
 
 
 def kept(runs: Mapping[str, Run], ask: Ask) -> dict[str, Run]:

@@ -12,7 +12,7 @@ from qmd_py.records import Answer, Run
 from qmd_py.reranking import Limits, Reranked
 from qmd_py.retrieval import Asked
 from qmd_py.search import recency
-from qmd_py.search.answering import Answerer, between, certainty, dense, kept, summed
+from qmd_py.search.answering import Answerer, between, certainty, dense, kept, summed, usable
 from qmd_py.search.asking import Ask
 from qmd_py.stages import Stages
 from qmd_py.store.reader import Reader
@@ -56,7 +56,7 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
         worded = kept(retrieval.by_words(store, asked, ask.scope), ask)
         titled = kept({"title": retrieval.by_title(store, asked, ask.scope, analyzer)}, ask)
         own = dense(store, asked, ask, models, (), stages)
-        leads = has_leader(asked, summed(worded), titled, own)
+        leads = has_leader(asked, titled, *_best(store, ask, summed(worded), own))
     with stages.of("expand"):
         widened = _widened(asked, ask, models, analyzer, leads, stages)
     with stages.of("retrieve"):
@@ -66,7 +66,7 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
         meant = dense(store, asked, ask, models, others, stages, known) if others and own else own
     with stages.of("fuse"):
         lists, weights = _lists(asked, worded, titled, lexed, meant, widened)
-        sure = _sure(lists, models)
+        sure = _sure(*_best(store, ask, lists["words"], meant), models)
         fused = fusion.rrf({name: list(run) for name, run in lists.items()}, weights)
         scores = {pid: sure * score for pid, score in fused.items()}
         ranking = citing.Ranking(scores, {**worded, **titled, **meant}, lists, weights)
@@ -87,23 +87,23 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
 
 def has_leader(
     asked: Asked,
-    words: Mapping[int, float],
     titled: Mapping[str, Run],
-    meant: Mapping[str, Run],
+    words: Mapping[int, float],
+    meant: Mapping[int, float],
 ) -> bool:
     """Whether one note clearly leads, so that other wordings could only do harm.
 
     Args:
         asked: the question.
-        words: pid → BM25 sum, best first.
         titled: the title run, if any.
-        meant: the dense run, if any; without one, words decide alone.
+        words: pid → BM25 sum, best first.
+        meant: pid → score of the dense run, best first; without one, words decide alone.
     """
     if asked.coverage < 1 or not words:
         return False
     (leader, best), *others = list(words.items())[:2]
     named = retrieval.notes_of(titled.get("title", ())).get(leader, 0.0)
-    nearest = next(iter(retrieval.dense_notes(meant.get("dense", ()))), leader)
+    nearest = next(iter(meant), leader)
     ahead = not others or others[0][1] <= LEAD * best
     return ahead and named >= LEADERS_TITLE and nearest == leader
 
@@ -238,10 +238,21 @@ def _after(before: Mapping[int, float], done: Reranked) -> dict[int, float]:
     return dict(sorted(scores.items(), key=lambda item: -item[1]))
 
 
-def _sure(lists: Mapping[str, Mapping[int, float]], models: Models) -> float:
+def _best(
+    store: Reader, ask: Ask, words: Mapping[int, float], meant: Mapping[str, Run]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """The best two by words and the best by meaning: pid → score.
+
+    Of notes that may not be used nothing is taken, not even how well they fit.
+    """
+    nearest = retrieval.dense_notes(meant.get("dense", ()))
+    return usable(store, ask, words, 2), usable(store, ask, nearest, 1)
+
+
+def _sure(words: Mapping[int, float], meant: Mapping[int, float], models: Models) -> float:
     """How certain it is that there is an answer: words or meaning may say so, or both a little."""
-    words = certainty(max(lists["words"].values(), default=0.0))
+    worded = certainty(max(words.values(), default=0.0))
     meaning = 0.0
-    if models.embedder and (meant := lists.get("dense")):
+    if models.embedder and meant:
         meaning = between(max(meant.values()), *models.embedder.scale)
-    return 1 - (1 - words) * (1 - meaning)
+    return 1 - (1 - worded) * (1 - meaning)

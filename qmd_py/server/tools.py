@@ -92,7 +92,8 @@ def toc(desk: Desk, given: Given) -> Reply:
         reference = str(given.number("pid", 0))
         note = sections.find_note(store, reference, gate.admitted if gate else list)
     document = sections.live(note, desk.config.settings.max_bytes)
-    return Reply((machine.toc_json(note, [spot.section for spot in document.spots]),))
+    entries = [spot.section for spot in document.spots]
+    return Reply((machine.toc_json(replace(note, title=document.title), entries),))
 
 
 def get(desk: Desk, given: Given) -> Reply:

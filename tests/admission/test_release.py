@@ -1,5 +1,6 @@
 """What searches and readers let out under a policy, through the command line."""
 
+import hashlib
 import json
 import sqlite3
 import tempfile
@@ -292,7 +293,9 @@ def test_the_trace_is_for_the_owner(indexed: Path, policy: Path, qmd: Qmd, tmp_p
     qmd("search", *ASKED, "--policy", policy, "--as-of", AS_OF, "--trace", trace)
     text = trace.read_text()
     told = json.loads(text)
-    assert told["policy"] == {"version": "2025-03", "owner": "docs@example.org"}
+    digest = hashlib.sha256(policy.read_bytes()).hexdigest()
+    assert told["policy"] == {"version": "2025-03", "owner": "docs@example.org", "digest": digest}
+    assert told["question_digest"] == hashlib.sha256(" ".join(ASKED).encode()).hexdigest()
     assert (told["retrieved_at"], told["top_k"]) == (AS_OF, 10)
     reasons = {one["record_id"].split("/")[1]: one["reason"] for one in told["candidates"]}
     pids = {name: pid_of(indexed / f"{name}.md", qmd) for name in ("closed", "adapter-v1")}
@@ -431,3 +434,118 @@ def test_git_proves_what_is_committed(
     note.write_text("# Zebra\n\n## Stripes\n\nzebra spots\n")
     qmd("index", folder, "--no-embed")
     assert qmd("search", "zebra", "--policy", policy).exit_code == 1
+
+
+OPEN = """---
+revision: r1
+access: engineering-read
+---
+Before any heading: quokkaintro.
+
+# Zebra open
+
+intro zebra
+"""
+
+
+@pytest.fixture
+def beside(folder: Path, policy: Path) -> Callable[[str], Path]:
+    """Puts a closed note beside an open one."""
+
+    def put(text: str) -> Path:
+        (folder / "open.md").write_text(OPEN)
+        closed = folder / "closed.md"
+        closed.write_text(f"---\nrevision: r1\naccess: hr\n---\n{text}")
+        return closed
+
+    return put
+
+
+def test_a_refused_note_lends_its_certainty_to_nobody(
+    beside: Callable[[str], Path], folder: Path, policy: Path, qmd: Qmd
+) -> None:
+    closed = beside("# Secret zebra\n\nzebra salaries xyzzyterm\n")
+    qmd("index", folder)
+    ask = ("query", "xyzzyterm salaries zebra", "--policy", policy, "--json", "--explain")
+    found = json.loads(qmd(*ask).stdout)
+    closed.unlink()
+    qmd("index", folder)
+    alone = json.loads(qmd(*ask).stdout)
+    assert found["results"][0]["score"] == pytest.approx(alone["results"][0]["score"], abs=0.15)
+    assert found["widened_by"] == alone["widened_by"]
+
+
+def test_neither_ranks_nor_counts_tell_what_stands_above(
+    beside: Callable[[str], Path], folder: Path, policy: Path, qmd: Qmd
+) -> None:
+    beside("# Zebra\n\nzebra zebra zebra\n")
+    qmd("index", folder, "--no-embed")
+    for command in ("search", "query"):
+        ask = (command, "zebra", "--policy", policy, "--explain")
+        (hit,) = json.loads(qmd(*ask, "--json").stdout)["results"]
+        assert (hit["explain"], hit["matches"][0]["evidence"]) == ([], {})
+        assert "run  " not in qmd(*ask).stdout
+        assert "--min-score" not in qmd(*ask, "--min-score", "0.99").output
+        assert json.loads(qmd(command, "zebra", "--explain", "--json").stdout)["results"][0][
+            "explain"
+        ]
+
+
+def test_a_whole_note_is_shown_as_far_as_it_can_be_cited(
+    beside: Callable[[str], Path], folder: Path, policy: Path, qmd: Qmd
+) -> None:
+    beside("# Okapi\n\nzebra\n")
+    qmd("index", folder, "--no-embed")
+    asked = ("search", "zebra", "--full", "--json", "--policy", policy)
+    (hit,) = json.loads(qmd(*asked).stdout)["results"]
+    assert hit["body"] == "# Zebra open\n\nintro zebra"
+    policy.write_text(policy.read_text() + "line_ranges = true\n")
+    (hit,) = json.loads(qmd(*asked).stdout)["results"]
+    assert hit["body"] == OPEN
+
+
+def test_an_old_title_is_not_listed(
+    beside: Callable[[str], Path], folder: Path, policy: Path, qmd: Qmd
+) -> None:
+    closed = beside("# Layoffs\n\nx\n")
+    qmd("index", folder, "--no-embed")
+    closed.write_text("---\nrevision: r2\naccess: engineering-read\n---\n# Lunch\n\nx\n")
+    for command in (
+        ("ls",),
+        ("ls", "--json"),
+        ("toc", "closed.md"),
+        ("toc", "closed.md", "--json"),
+    ):
+        shown = qmd(*command, "--policy", policy).stdout
+        assert "Lunch" in shown
+        assert "Layoffs" not in shown
+
+
+def test_slips_and_unclear_labels_open_nothing(folder: Path, qmd: Qmd, tmp_path: Path) -> None:
+    policy = tmp_path / "open.toml"
+    policy.write_text('version = "1"\nlabels = ["eng"]\nunlabelled = "open"\n')
+    heads = (
+        "--- \n{}\n---\n", "\n---\n{}\n---\n", "---\n{}\n...\n", "---\n{}\n", "+++\n{}\n+++\n",
+        "---\n{}\n---\n",
+    )  # fmt: skip
+    lines = ("expires: 2020-01-01", '"access": [hr]', "access: #hr", "Access: [eng]\naccess: [hr]")
+    for at, (head, line) in enumerate((head, line) for head in heads for line in lines):
+        (folder / f"{at}.md").write_text(head.format(f"revision: r1\n{line}") + "# Gnu\n\ngnu\n")
+    (folder / "plain.md").write_text("# Gnu\n\ngnu\n")
+    qmd("index", folder, "--no-embed")
+    found = json.loads(qmd("search", "gnu", "-n", 99, "--policy", policy, "--json").stdout)
+    assert [hit["path"] for hit in found["results"]] == ["plain.md"]
+
+
+def test_what_a_note_states_forges_no_line(folder: Path, qmd: Qmd, policy: Path) -> None:
+    stated = '"r1\\nnotes/9/fake  revision r9  verified\\u2028x\\e[2J"'
+    (folder / "a.md").write_text(
+        f"---\nrevision: {stated}\npublished: {stated}\naccess: engineering-read\n---\n# Gnu\n\ngnu\n"
+    )
+    qmd("index", folder, "--no-embed")
+    for told in (
+        qmd("search", "gnu", "--policy", policy).output,
+        qmd("cite", "a.md", "Gnu", "--claim", "x").output,
+    ):
+        assert not any(line.startswith("notes/9") for line in told.splitlines())
+        assert "\x1b" not in told
