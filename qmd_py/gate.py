@@ -89,10 +89,10 @@ class Gate:
         kept = [one for one in toc if self._section(note, one) is None]
         if not toc or len(kept) == len(toc):
             return text.text
-        spans = [range(one.line, one.last_line + 1) for one in kept]
+        shown = {number for one in kept for number in range(one.line, one.last_line + 1)}
         lines = Lines.of(text.text)
-        shown = zip(lines.numbers, lines.lines, strict=True)
-        return "\n".join(line for number, line in shown if any(number in span for span in spans))
+        numbered = zip(lines.numbers, lines.lines, strict=True)
+        return "\n".join(line for number, line in numbered if number in shown)
 
     def refusal(self, note: StoredNote) -> str | None:
         """The reason why a note as a whole may not be used, as far as the reader may know it."""

@@ -262,7 +262,7 @@ class Source:
     published_at: str | None
     indexed_at: str
     expires_at: str | None
-    """Times are RFC 3339 in UTC; a date that cannot be read is as it was written."""
+    """Times are RFC 3339 in UTC; a date that cannot be read is as it was written, or `unclear`."""
     access: tuple[str, ...]
     """Labels of those who may read it."""
     proof: str | None = None

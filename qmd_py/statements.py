@@ -17,16 +17,21 @@ _EDGES = re.compile(r"^\W+|\W+$")
 
 # How front matter begins, also where a slip makes it none to a parser, and what ends it then.
 _BETWEEN = re.compile(rf"(?:\s|{UNSEEN.pattern})*")
-_DASHES = re.compile(r"[^\w\n]{0,40}?(?:[-;]{2}|[–—―−][^\w\n]*$)", re.MULTILINE)
+_DASHES = re.compile(r"[^\w\n]{0,40}?(?:[-;]{2}|[-;–—―−=~][^\w\n]*$)", re.MULTILINE)
 _PLUSES = re.compile(r"[^\w\n]{0,40}?\+\+")
 _BRACE = re.compile(r"[^\w\n]{0,40}?\{")
-_PAIR = re.compile(r"[^\w\n#]{0,40}\w[^\n:=：]{0,60}[:=：]")
+_PARAGRAPH = re.compile(r"(?!#)")
 _MARKS = re.compile(r"(?:[^\w\n]*\n)*")  # up to the first line that says something
-_ENDS = (
+_TITLE = re.compile(r"#[^\n]*\n\s*(?=---|\+\+\+)")
+_Kind = tuple[re.Pattern[str], re.Pattern[str]]
+_FENCED = (
     (_DASHES, re.compile(r"^---[^\S\r\n]*\r?$", re.MULTILINE)),
     (_PLUSES, re.compile(r"^\+{3,}[^\S\r\n]*\r?$", re.MULTILINE)),
+)
+_KINDS: Sequence[_Kind] = (
+    *_FENCED,
     (_BRACE, re.compile(r"\}[^\S\r\n]*\r?$", re.MULTILINE)),
-    (_PAIR, re.compile(r"^[^\S\r\n]*\r?$", re.MULTILINE)),
+    (_PARAGRAPH, re.compile(r"^[^\S\r\n]*\r?$", re.MULTILINE)),
 )
 
 
@@ -37,27 +42,29 @@ class Stated:
     revision: str | None = None
     published: str | None = None
     expires: str | None = None
-    """RFC 3339 in UTC; as it was written, or `unclear`, where that cannot be read."""
+    """Dates are RFC 3339 in UTC; as it was written, or `unclear`, where one cannot be read."""
     access: tuple[str, ...] = ()
     access_known: bool = True
     """Whether the labels could be read at all."""
 
 
 _NOTHING = Stated()
-_UNREAD = Stated(None, _UNCLEAR, _UNCLEAR, (), access_known=False)
+_UNREAD = Stated(expires=_UNCLEAR, access_known=False)
 
 
 def said(text: str, keys: Keys) -> Stated:
     """What a file says; nothing that can be relied on where it means to and is broken."""
     head = _head(text)
-    if not head or not _can_tell(head, keys):
+    if head and _tells(_head(text, len(head), _FENCED), keys):  # a second one
+        return _UNREAD
+    if not _can_tell(head, keys):
         return _NOTHING
     from qmd_py.markdown import Lines, frontmatter
 
     front = frontmatter.read(Lines.of(head).lines)
     if front.metadata:
         return stated(front.metadata, keys)
-    return _UNREAD if _telling(keys).search(folded(head)) else _NOTHING
+    return _UNREAD if front.problem or _tells(head, keys) else _NOTHING
 
 
 def stated(metadata: Metadata, keys: Keys) -> Stated:
@@ -70,7 +77,9 @@ def stated(metadata: Metadata, keys: Keys) -> Stated:
         return _UNREAD
     found: dict[str, list[MetadataValue]] = {}
     for key, value in metadata.items():
-        found.setdefault(_key(key), []).append(value)
+        # `access:hr:` is a key without a value to YAML
+        written = key.partition(":")[0] if value is None else key
+        found.setdefault(_key(written[:_LONGEST]), []).append(value)
     access, known = _access(_values(found, keys.access))
     return Stated(
         revision=_revision(_values(found, keys.revision)),
@@ -81,27 +90,32 @@ def stated(metadata: Metadata, keys: Keys) -> Stated:
     )
 
 
-def _head(text: str) -> str:
+def _head(text: str, at: int = 0, kinds: "Sequence[_Kind] | None" = None) -> str:
     """The text up to the end of what is, or was meant to be, front matter; empty without any."""
-    start = _opening(text)
-    for begins, ends in _ENDS:
+    start = _opening(text, at)
+    for begins, ends in kinds or _KINDS:
         if begun := begins.match(text, start):
             written = _MARKS.match(text, begun.end())
             end = ends.search(text, written.end() if written else begun.end())
-            return text[: end.end()] if end else text
+            return text[at : end.end()] if end else text[at:]
     return ""
 
 
-def _opening(text: str) -> int:
-    """Where the first thing stands that is neither blank nor a comment."""
-    at = 0
+def _opening(text: str, at: int) -> int:
+    """Where the first thing stands that is neither blank, nor a comment, nor a title above a fence."""
     while True:
         blank = _BETWEEN.match(text, at)
         at = blank.end() if blank else at
         end = text.find("-->", at) if text.startswith("<!--", at) else -1
         if end < 0:
-            return at
+            titled = _TITLE.match(text, at)
+            return titled.end() if titled else at
         at = end + 3
+
+
+def _tells(head: str, keys: Keys) -> bool:
+    """Whether a key about revision, expiry or readers stands at the beginning of a line."""
+    return _can_tell(head, keys) and bool(_telling(keys).search(folded(head)))
 
 
 def _can_tell(head: str, keys: Keys) -> bool:
@@ -118,7 +132,8 @@ def _names(keys: Keys) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=8)
 def _telling(keys: Keys) -> re.Pattern[str]:
     """Finds a key about revision, expiry or readers, in whatever marks it stands."""
-    names = "|".join(re.escape(folded(n)) for n in (*keys.revision, *keys.expires, *keys.access))
+    chosen = (*keys.revision, *keys.expires, *keys.access)
+    names = "|".join(re.escape(folded(name)) for name in chosen) or "(?!)"
     return re.compile(rf"(?:^|[{{,\r])[^\w\n#]{{0,40}}(?:{names})[^\w\n]{{0,10}}[:=]", re.MULTILINE)
 
 
@@ -134,7 +149,8 @@ def _values(
 @functools.lru_cache(maxsize=1024)
 def _key(written: str) -> str:
     """A key as it is compared: small letters, without the marks around it."""
-    return _EDGES.sub("", folded(written[:_LONGEST]))
+    looks = folded(written)
+    return _EDGES.sub("", looks) or looks
 
 
 def _one(values: Sequence[MetadataValue]) -> MetadataValue:
@@ -184,7 +200,7 @@ def _date(written: str) -> str:
 
 def _first(dates: Sequence[str]) -> str | None:
     """That of the first key that holds one."""
-    return next((date for date in dates if date != _UNCLEAR), dates[0] if dates else None)
+    return next((date for date in dates if date != _UNCLEAR), None)
 
 
 def _earliest(dates: Sequence[str]) -> str | None:

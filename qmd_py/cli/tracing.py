@@ -23,7 +23,7 @@ def write(file: Path, text: str) -> None:
     try:
         if not _is_free(file):
             raise QmdError(f"{file} is there and no earlier trace: name another file for the trace")
-        descriptor, beside = tempfile.mkstemp(".tmp", f".{file.name}.", file.parent)
+        descriptor, beside = tempfile.mkstemp(".tmp", ".trace-", file.parent)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
                 stream.write(text)

@@ -20,7 +20,8 @@ def of(text: str) -> Stated:
      "---\n{}\n", "---\n{}\n----\n", "\ufeff---\n{}\n---\n", "\u200b---\n{}\n---\n",
      "<!-- a --><!-- b -->\n---\n{}\n---\n", "+++\n{}\n+++\n", "---yaml\n{}\n---\n", "—-\n{}\n—-\n",
      "—\n{}\n—\n", "---\n" + "x: y\n" * 300 + "{}\n", "> ---\n> {}\n> ---\n", "---\r{}\n", "{}\n\n",
-     "---\n- {}\n---\n", "---\nbroken: [\n{}\n---\n", "{{{}}}\n", "---\n---\n{}\n---\n--- x\n"],
+     "---\n- {}\n---\n", "---\nbroken: [\n{}\n---\n", "{{{}}}\n", "---\n---\n{}\n---\n--- x\n", "---\ntitle: x\n---\n---\n{}\n---\n",
+     "---\nrevision: r1\n---\n\n+++\n{}\n+++\n", "# Title\n\n---\n{}\n---\n", "-x-\n{}\n---\n", "-\u200b-\n{}\n---\n", "-\n{}\n-\n"],
 )  # fmt: skip
 @pytest.mark.parametrize(
     "line",
@@ -38,7 +39,8 @@ def test_a_slip_in_the_fences_opens_nothing(head: str, line: str) -> None:
     [BODY, "", "---", "---\n---\n", "---\ntitle: x\n---\n" + BODY, "---\n# access: hr\n---\n" + BODY,
      "# Access: who may read\n\ntext", "# T\n\naccess: hr\n", "---\ntitle: [\n---\n" + BODY,
      "— Кто там?\n\n— Access: hr\n", "---\n\ntext\n\n---\n\nrevision: x\n",
-     "---\nmeta:\n  access: hr\n---\n" + BODY, "plain text, labels of it: none"],
+     "---\nmeta:\n  access: hr\n---\n" + BODY, "plain text, labels of it: none",
+     "# T\n\n---\n\ntext\n", "---\ntitle: x\n---\n\n---\n\ntext\n", "---\ntitle: x\n---\n\nVersion: 2\n"],
 )  # fmt: skip
 def test_what_states_nothing_is_left_open(text: str) -> None:
     assert of(text) == Stated()
@@ -46,7 +48,7 @@ def test_what_states_nothing_is_left_open(text: str) -> None:
 
 @pytest.mark.parametrize(
     "front",
-    ["access: #hr", "access:", "access: []", 'access: ""', 'access: ","', 'access: " "', "access: {}",
+    ["access: #hr", "access:", "access:hr:", "access: []", 'access: ""', 'access: ","', 'access: " "', "access: {}",
      'access: ["", hr]', "access: [[hr]]", "access: [null]", "Access: [eng]\naccess: [hr]",
      "access:\nlabels: eng", "base: &b {access: hr}\n<<: *b", "<<: {access: hr}",
      f"access: {'x' * 300}", "access\u200b: []", "' access': []"],
@@ -109,7 +111,8 @@ def test_revisions_are_one_line(front: str, revision: str | None) -> None:
 
 def test_a_published_date_is_that_of_the_first_key_with_one() -> None:
     assert of("---\npublished:\ndate: 2025-01-01\n---\n").published == "2025-01-01T00:00:00Z"
-    assert of("---\npublished:\n---\n").published == HIDDEN
+    assert of("---\npublished:\n---\n").published is None
+    assert of("---\npublished: once\n---\n").published == "once"
 
 
 @pytest.mark.parametrize("text", ["---" * 200_000, "\n" * 500_000, "<!---->" * 100_000, "--- \n" * 100_000,
@@ -121,3 +124,16 @@ def test_no_head_takes_long(text: str) -> None:
 def test_lines_show_what_they_are() -> None:
     assert visible.one_line("a\n b\u2028\x85c\u202e\x1b\ud800d") == "a b c d"
     assert visible.folded("Re\u00advi\u200bSIO\uff2e") == "revision"
+
+
+def test_keys_of_the_settings_are_compared_like_those_of_notes() -> None:
+    keys = Keys(revision=(), expires=(), access=("Für wen", "§"))
+    for line in ("für wen: hr", "FÜR WEN: hr", "§: hr"):
+        assert said(f"---\n{line}\n---\n", keys).access == ("hr",)
+        assert not said(f"--- \n{line}\n---\n", keys).access_known
+    nothing = Keys(revision=(), expires=(), published=(), access=())
+    assert said("--- \naccess: hr\n---\n", nothing) == Stated()
+
+
+def test_a_key_in_what_yaml_cannot_read_closes() -> None:
+    assert not of("---\nrevision: r1access: hr\n---\n").access_known
