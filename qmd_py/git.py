@@ -19,6 +19,7 @@ _QUIET: Mapping[str, str] = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
+_MOST = 16  # repositories asked at a time
 _PATIENCE = 2.0  # seconds that an answer may take, or an end
 _LONGEST = 65_536  # bytes of an answer
 _HASHES = {40: "sha1", 64: "sha256"}
@@ -60,6 +61,10 @@ class Repositories:
 
     def _asked(self, top: str) -> "_Asked | None":
         if top not in self._open:
+            if len(self._open) >= _MOST:
+                oldest = self._open.pop(next(iter(self._open)))
+                if oldest:
+                    oldest.end(_PATIENCE)
             self._open[top] = None if self._silent else _Asked.started(top)
         return self._open[top]
 

@@ -86,3 +86,11 @@ def test_git_proves_a_note_that_also_states_a_version(
     assert qmd("cite", "--check", file, "--policy", policy).exit_code == 0
     note.write_text(note.read_text() + "more\n")
     assert "revision-changed" in qmd("cite", "--check", file).stdout
+
+
+def test_only_so_many_are_asked_at_a_time(folder: Path, git: Git) -> None:
+    with Repositories() as repositories:
+        for at in range(20):
+            (folder / str(at) / ".git").mkdir(parents=True)
+            assert repositories.blob(str(folder), f"{at}/a.md", b"") is None
+            assert len(repositories._open) <= 16
