@@ -173,7 +173,8 @@ def list_notes(
     """Print the notes that meet filters, where nothing else is asked."""
     config = admission.config
     with admission.reading(git=bool(shown.form)) as reading:
-        ask = replace(ask, reading=reading, gate=_gate(admission, reading, "list", "", shown))
+        gate = _gate(admission, reading, "list", "", ask.limit, shown)
+        ask = replace(ask, reading=reading, gate=gate)
         with Reader.open(config.index) as store:
             check_collections(store, wanted.collections)
             found = filtering.listed(store, ask, limit, wanted, admission.moment)
