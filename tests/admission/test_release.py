@@ -12,8 +12,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from qmd_py import moments
+from qmd_py.admission import Policy
+from qmd_py.gate import Gate
+from qmd_py.models import Models
+from qmd_py.provenance import Reading
+from qmd_py.search.asking import Ask
+from qmd_py.search.simple import by_words
+from qmd_py.store.reader import Reader
 from tests.admission.notes import AS_OF, ASKED, FORMS, NOTES, POLICY, WORDS
 from tests.conftest import Qmd
+
+AT = moments.parse(AS_OF)
 
 
 def only(folder: Path, qmd: Qmd, *kept: str) -> None:
@@ -332,6 +342,7 @@ SECRETS = st.fixed_dictionaries(
         "heading": st.booleans(),
         "edited": st.booleans(),
         "broken": st.booleans(),
+        "fence": st.sampled_from(["---", "---", "--- ", "----", "+++"]),
     }
 )
 
@@ -346,7 +357,8 @@ def secret_note(at: int, told: dict[str, Any]) -> str:
         + ("broken: [\n" if told["broken"] else "")
     )
     heading = f"## Heading {word}\n\n" if told["heading"] else ""
-    return f"---\n{front}alias: alias {word}\n---\n# Title {word}\n\n{heading}Text {word}: adapter schema.\n"
+    fence = told["fence"]
+    return f"{fence}\n{front}alias: alias {word}\n---\n# Title {word}\n\n{heading}Text {word}: adapter schema.\n"
 
 
 @settings(
@@ -549,3 +561,14 @@ def test_what_a_note_states_forges_no_line(folder: Path, qmd: Qmd, policy: Path)
     ):
         assert not any(line.startswith("notes/9") for line in told.splitlines())
         assert "\x1b" not in told
+
+
+def test_the_last_of_two_rankings_is_decided_over(indexed: Path, isolated: Path) -> None:
+    gate = Gate(Policy("1", frozenset({"hr"}), False), AT, Reading())
+    asked = Ask(limit=9, gate=gate)
+    with Reader.open(isolated / "index.sqlite") as store:
+        for question, judged in (("adapter schema", len(NOTES)), ("quaggacurrent", 1)):
+            answer = by_words(store, question, asked, Models(), AT)
+            assert answer.decision
+            assert len(gate.judged) == judged
+            assert len(answer.decision.refused) == judged - len(answer.hits)
