@@ -12,6 +12,7 @@ from qmd_py.errors import FileUnreadable, QmdError
 from qmd_py.render.machine import TRACE_KEYS
 
 _LARGEST = 100_000_000  # bytes
+_EMPTY = ("", ".json")  # suffixes of empty files that are taken
 
 
 def write(file: Path, text: str) -> None:
@@ -45,8 +46,8 @@ def _is_free(file: Path) -> bool:
         return True
     if not stat.S_ISREG(state.st_mode):
         return False
-    if not state.st_size:
-        return True
+    if not state.st_size:  # made for it, unless it is an empty note or another program's
+        return file.suffix in _EMPTY
     try:
         told = json.loads(contained.content(file.parent, file.name, _LARGEST))
     except (FileUnreadable, ValueError, RecursionError):

@@ -95,13 +95,18 @@ def test_a_trace_takes_the_place_of_nothing_but_a_trace(
     link.symlink_to(indexed / "closed.md")
     os.mkfifo(pipe)
     other.write_text('{"mode": "search"}\n')
-    taken = (indexed / "closed.md", policy, isolated / "index.sqlite", other, link, pipe, tmp_path)
-    held = [path.read_bytes() for path in taken[:4]]
+    empty = [indexed / "empty.md", isolated / "index.sqlite-journal", tmp_path / "config.toml"]
+    for path in empty:
+        path.touch()
+    files = (indexed / "closed.md", policy, isolated / "index.sqlite", other)
+    taken = (*files, *empty, link, pipe, tmp_path)
+    held = [path.read_bytes() for path in files]
     for path in taken:
         result = qmd(*asked, path)
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1), path
-    assert [path.read_bytes() for path in taken[:4]] == held
+    assert [path.read_bytes() for path in files] == held
     assert link.is_symlink()
+    assert not any(path.stat().st_size for path in empty)
 
 
 @pytest.mark.parametrize("before", [None, ""])
