@@ -80,7 +80,7 @@ def _from_tables(lines: Sequence[tuple[int, str]]) -> Iterator[Row]:
             above = ""
         elif [cell.casefold() for cell in cells] == list(COLUMNS):
             above = "head"
-        elif above == "head" and all(map(_RULE.fullmatch, cells)):
+        elif above == "head" and cells and all(map(_RULE.fullmatch, cells)):
             above = "rule"
         elif above or _is_linked(cells):
             yield _from_cells(cells, line, number)

@@ -157,6 +157,18 @@ def test_a_row_names_no_file_outside_of_the_collections(
     assert "source-not-found" in qmd("cite", "--check", claims).stdout
 
 
+@pytest.mark.parametrize(
+    "row", ["|" * 100_001, "x" * 100_001, "| a |", "a", "| a | b | c | d | e |"]
+)
+def test_no_row_under_a_head_is_passed_over(row: str) -> None:
+    for rule in ("", "|---|---|---|---|---|\n"):
+        (read,) = ledger.read(
+            f"| Claim | Link | Fragment | Limitation | Status |\n{rule}{row}\n\n{row}\n"
+        )
+        assert not read.readable
+        assert len(read.claim.claim) <= 200
+
+
 def one_row(file: Path) -> str:
     return next(line for line in file.read_text().splitlines() if "](file://" in line)
 
