@@ -3,14 +3,16 @@
 import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from qmd_py import admission, provenance
 from qmd_py.admission import Policy
 from qmd_py.errors import Refused
-from qmd_py.files import Text
-from qmd_py.markdown.lines import Lines
 from qmd_py.provenance import Live, Proven, Reading
 from qmd_py.records import Decision, Hit, Match, Record, Section, Source, StoredNote
+
+if TYPE_CHECKING:
+    from qmd_py.files import Text
 
 
 class Gate:
@@ -79,7 +81,7 @@ class Gate:
         live = self.look(note)
         return note if live.same else replace(note, title=live.document(note).title)
 
-    def cited(self, note: StoredNote, toc: Sequence[Section], text: Text) -> str | None:
+    def cited(self, note: StoredNote, toc: Sequence[Section], text: "Text") -> str | None:
         """What a text of the note may show: the sections that can be cited, mostly all of it.
 
         None when the file is not as it was when the note was looked at.
@@ -89,6 +91,8 @@ class Gate:
         kept = [one for one in toc if self._section(note, one) is None]
         if not toc or len(kept) == len(toc):
             return text.text
+        from qmd_py.markdown import Lines
+
         shown = {number for one in kept for number in range(one.line, one.last_line + 1)}
         lines = Lines.of(text.text)
         numbered = zip(lines.numbers, lines.lines, strict=True)

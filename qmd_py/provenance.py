@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from qmd_py import statements
 from qmd_py.config import DEFAULT_MAX_BYTES, Keys
 from qmd_py.errors import FileUnreadable
 from qmd_py.records import Source, StoredNote
-from qmd_py.statements import Stated
+from qmd_py.statements.stated import Stated, stated
 
 if TYPE_CHECKING:
     from qmd_py.git import Repositories
@@ -79,18 +78,19 @@ def look(note: StoredNote, reading: Reading, *, git: bool = True) -> Live:
         git: whether what git says counts at all.
     """
     from qmd_py import contained, files
+    from qmd_py.statements import heads
 
     try:
         content = contained.content(Path(note.root), note.file, reading.max_bytes)
         text = files.text_of(content, Path(note.root, note.file))
     except FileUnreadable:
         # what the index remembers of its readers only decides what they are told of the refusal
-        known = statements.stated(note.metadata, reading.keys)
+        known = stated(note.metadata, reading.keys)
         return Live(known, (), "", same=False, text="", there=False)
-    says = statements.said(text.text, reading.keys)
+    says = heads.said(text.text, reading.keys)
     same = text.digest == note.state.digest
     own = says.revision
-    if own and not same and own == statements.stated(note.metadata, reading.keys).revision:
+    if own and not same and own == stated(note.metadata, reading.keys).revision:
         own = None  # two texts under one revision
     proven = _proven(
         own, _blob(note, reading, content) if git else None, text.digest if same else None
@@ -106,7 +106,7 @@ def indexed(note: StoredNote, reading: Reading, *, current: bool) -> tuple[State
         reading: how to find out.
         current: whether the file is as it was when it was indexed.
     """
-    says = statements.stated(note.metadata, reading.keys)
+    says = stated(note.metadata, reading.keys)
     if not current:
         return says, None
     blob = None

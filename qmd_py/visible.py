@@ -8,12 +8,12 @@ import unicodedata
 UNSAFE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# what Unicode wants shown as nothing
-UNSEEN = re.compile(
+UNSEEN = (
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5"
     r"\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     r"\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
+"""A pattern of what Unicode wants shown as nothing."""
 
 
 def one_line(text: str) -> str:
@@ -24,9 +24,10 @@ def one_line(text: str) -> str:
 
 def folded(text: str) -> str:
     """The text in small letters without what cannot be seen in it, so that looks decide."""
-    if text.isascii():
-        return UNSEEN.sub("", text).lower()
-    seen = UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    if text.isascii() and text.isprintable():
+        return text.lower()
+    # compiled at its first use: most keys are plain
+    seen = re.sub(UNSEEN, "", unicodedata.normalize("NFKC", text))
     return unicodedata.normalize("NFKC", seen.casefold())
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from qmd_py import moments, policies
+from qmd_py import moments
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
 from qmd_py.provenance import Reading
@@ -45,7 +45,11 @@ class Admission:
         Raises:
             UsageError: the time is none, there is nothing to trace, or another policy decides.
         """
-        file = policies.deciding(config.policy, policy)
+        file = config.policy
+        if policy:
+            from qmd_py import policies
+
+            file = policies.deciding(file, policy)
         active = admit or file is not None
         if trace and not active:
             raise UsageError("--trace writes what a policy decides: add --admit")
@@ -75,6 +79,7 @@ class Admission:
         """
         if not self.active:
             return None
+        from qmd_py import policies
         from qmd_py.gate import Gate
 
         return Gate(policies.load(self.file), self.moment, reading)
@@ -117,6 +122,7 @@ class Admission:
         """
         if self.trace is None:
             return
+        from qmd_py import policies
         from qmd_py.admission import Policy
         from qmd_py.cli import tracing
         from qmd_py.render import machine

@@ -4,7 +4,8 @@ import pytest
 
 from qmd_py import visible
 from qmd_py.config import Keys
-from qmd_py.statements import Stated, said
+from qmd_py.statements.heads import said
+from qmd_py.statements.stated import Stated
 
 BODY = "# Gnu\n\ngnu words\n"
 HIDDEN = "unclear"

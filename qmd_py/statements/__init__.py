@@ -1,0 +1,1 @@
+"""What notes state of their revision, their dates and their readers."""
