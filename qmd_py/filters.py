@@ -98,6 +98,30 @@ def scope(store: Reader, typed: Filters) -> Scope:
     return Scope(typed.collections, typed.paths, frozenset(found))
 
 
+def narrowed(store: Reader, typed: Filters, *, gated: bool) -> Scope:
+    """What may be found; under a policy an unknown tag or property finds nothing, as one of closed notes does.
+
+    Raises:
+        UsageError: a filter is empty, has no operator, or is no date.
+        NotFound: no policy decides, and no note has such a tag or property.
+    """
+    try:
+        return scope(store, typed)
+    except NotFound:
+        if not gated:
+            raise
+        return Scope(pids=frozenset())
+
+
+def unread(store: Reader) -> list[str]:
+    """What to say where notes were indexed before tags and links were gathered."""
+    count = references.unread(store)
+    if not count:
+        return []
+    notes = "1 note was" if count == 1 else f"{count} notes were"
+    return [f"{notes} indexed by an earlier qmd, without tags and links: run 'qmd index'"]
+
+
 def condition(text: str) -> Condition:
     """A condition as it is typed.
 

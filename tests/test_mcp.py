@@ -184,6 +184,29 @@ def test_without_fields_the_answer_is_that_of_the_command(place: Place, address:
     assert len(answer["result"]["content"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "arguments", "options"),
+    [
+        ("flour", {"tags": ["bread"]}, ["--tag", "bread"]),
+        ("starter", {"paths": ["en"], "where": ["created>2025-10"]}, ["--path", "en", "--where", "created>2025-10"]),
+        ("", {"since": "2025-11", "until": "2025-11", "limit": 3}, ["--since", "2025-11", "--until", "2025-11", "-n", "3"]),
+    ],
+)  # fmt: skip
+def test_with_filters_too(
+    place: Place, address: str, question: str, arguments: dict[str, Any], options: list[str]
+) -> None:
+    given = told(post(address, call(1, "search", query=question, **arguments)))
+    printed = subprocess.run(
+        [*QMD, "query", *question.split(), "--json", *options],
+        env=place.environment,
+        capture_output=True,
+        check=True,
+    ).stdout
+    command = json.loads(printed)
+    assert command["results"]
+    assert given | {"retrieved_at": ""} == command | {"retrieved_at": ""}
+
+
 class TestConcurrency:
     def test_many_searches_while_notes_are_indexed(self, place: Place, address: str) -> None:
         """None fails, and none has another's answer."""

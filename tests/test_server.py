@@ -32,6 +32,7 @@ from qmd_py.server.tongues import Tongue
 from qmd_py.server.tools import Reply
 from qmd_py.server.warm import WarmModels
 from qmd_py.store import embeddings
+from qmd_py.store.contexts import Context
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer
 from tests.fakes import FakeEmbedder, FakeExpander, FakeReranker
@@ -48,6 +49,7 @@ NOTES = {
     "car.md": "# Garages\n\nKeep the car dry.\n",
     "bare.md": "No heading here, only purple words.\n",
 }
+POLICY = Path(__file__).with_name("policy.toml")
 REFRESHED = 30.0  # seconds; more than any look takes
 Ask = Callable[..., Reply]
 
@@ -149,6 +151,58 @@ class TestTools:
             "no collection 'note': did you mean 'notes'?",
         )
 
+    @pytest.mark.parametrize(
+        ("filters", "paths"),
+        [
+            ({"tags": ["#HOME"]}, ["bread.md"]),
+            ({"tags": ["home", "home/kitchen"]}, ["bread.md"]),
+            ({"tags": ["home", "work"]}, []),
+            ({"where": ["status=done"]}, ["car.md"]),
+            ({"where": ["rating>3", "status=open"]}, ["bread.md"]),
+            ({"paths": ["b*.md"]}, ["bare.md", "bread.md"]),
+            ({"paths": ["nowhere"]}, []),
+            ({"since": "2026-03", "until": "2026-03-09"}, ["car.md"]),
+            ({"collections": ["notes"], "until": "2019"}, []),
+        ],
+    )
+    def test_filters_with_words_and_alone(
+        self, desk: Desk, filters: dict[str, object], paths: list[str]
+    ) -> None:
+        self.tagged(desk)
+        for query in ("bread car purple", " "):
+            found = answered(tools.call(desk, "search", {"query": query, **filters}))
+            assert sorted(hit["path"] for hit in found["results"]) == paths
+            assert found["mode"] == ("query" if query.strip() else "list")
+
+    def test_newer_notes_first(self, desk: Desk) -> None:
+        self.tagged(desk)
+        asked = {"query": "bread car", "rerank": False, "collections": ["notes"]}
+        asked |= {"tags": ["home/kitchen"]}
+        plain = answered(tools.call(desk, "search", asked))["results"][0]["score"]
+        aged = answered(tools.call(desk, "search", {**asked, "recent": 1}))["results"][0]["score"]
+        assert 0 < aged < plain
+        listed = {"query": "", "recent": 7, "collections": ["notes"]}
+        found = answered(tools.call(desk, "search", listed))["results"]
+        assert [hit["path"] for hit in found][-1] == "bread.md"
+
+    def test_under_a_policy_an_unknown_tag_is_one_of_closed_notes(self, desk: Desk) -> None:
+        self.tagged(desk)
+        shut = replace(desk, policy=Policy("1", frozenset(), unlabelled_is_open=True))
+        for filters in ({"tags": ["nope"]}, {"where": ["nope=1"]}):
+            for query in ("bread", ""):
+                reply = tools.call(shut, "search", {"query": query, **filters})
+                assert answered(reply)["results"] == []
+                assert "nope" not in reply.texts[0]
+
+    def tagged(self, desk: Desk) -> None:
+        with Reader.open(desk.config.index) as store:
+            root = Path(store.collections()[0].root)
+        for name, front in (
+            ("bread.md", "tags: home/kitchen\nstatus: open\nrating: 4\ndate: 2020-01-02"),
+            ("car.md", "tags: work\nstatus: done\nrating: 2\ndate: 2026-03-09"),
+        ):
+            (root / name).write_text(f"---\n{front}\n---\n{NOTES[name]}")
+
     def test_a_section_and_what_it_cost(self, ask: Ask) -> None:
         pid = answered(ask("search", query="hour rise"))["results"][0]["pid"]
         text, source = ask("section", pid=pid, toc_path=["Rising"]).texts
@@ -228,6 +282,25 @@ HOSTILE = [
     ("search", {"query": "x", "collections": "notes"}, "collections must be a list of texts"),
     ("search", {"query": "x", "collections": [1]}, "collections must be a list of texts"),
     ("search", {"query": "x", "collections": ["../.."]}, "no collection '../..': "),
+    ("search", {"query": "x", "collections": [""]}, "no collection '': "),
+    ("search", {"query": "", "short_query": "x", "tags": ["y"]}, "query is empty: "),
+    ("search", {"query": "", "recent": 7}, "query is empty: "),
+    ("search", {"query": "", "tags": []}, "query is empty: "),
+    ("search", {"query": "x", "tags": "y"}, "tags must be a list of texts"),
+    ("search", {"query": "x", "tags": [""]}, "--tag '' names no tag: "),
+    ("search", {"query": "", "tags": ["nope"]}, "no note has the tag 'nope': "),
+    ("search", {"query": "x", "where": ["nope=1"]}, "no note has the property 'nope': "),
+    ("search", {"query": "x", "where": ["nope"]}, "--where 'nope': write KEY=VALUE"),
+    ("search", {"query": "x", "where": {"a": 1}}, "where must be a list of texts"),
+    ("search", {"query": "x", "since": "soon"}, "--since 'soon' is no date: "),
+    ("search", {"query": "", "until": ""}, "--until '' is no date: "),
+    ("search", {"query": "x", "until": 2026}, "until must be a text"),
+    ("search", {"query": "x", "paths": [""]}, "--path '' is empty: "),
+    ("search", {"query": "x", "paths": [" / "]}, "--path ' / ' is empty: "),
+    ("search", {"query": "x", "recent": 0}, "recent must be a number above 0"),
+    ("search", {"query": "x", "recent": float("nan")}, "recent must be a number above 0"),
+    ("search", {"query": "x", "recent": True}, "recent must be a number above 0"),
+    ("search", {"query": "x", "recent": "7"}, "recent must be a number above 0"),
     ("search", {"query": "x", "queries": ["y"] * 101}, "queries has 101 items: "),
     ("search", {"query": "x", "queries": [f"y{n}" for n in range(40)]}, "40 searches for one "),
     ("search", {"query": "x", "searches": {}}, "searches must be a list of searches"),
@@ -460,7 +533,7 @@ class TestTeaching:
         """A phrase decides what agents write: raise VERSION, measure, then change this."""
         told = [teaching.instructions(()), teaching.skill(()), str(teaching.tools(()))]
         digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
-        assert (teaching.VERSION, digest) == ("1", "52edfef497e1")
+        assert (teaching.VERSION, digest) == ("1", "564f95ed17e1")
 
     @pytest.mark.parametrize(
         ("spoken", "told"),
@@ -489,11 +562,40 @@ class TestTeaching:
         assert told in teaching.instructions(spoken)
         assert told in teaching.skill(spoken)
 
+    def test_what_folders_are_about_is_told_the_outermost_first(self) -> None:
+        many = [Context("a", f"deep/{n}", "x") for n in range(30)]
+        known = [Context("a", "", "My\nown \u202enotes\x1b"), *many, Context("b", "", "y" * 999)]
+        for told in (teaching.instructions((), known), teaching.skill((), known)):
+            lines = [line for line in told.splitlines() if line.startswith("- ")]
+            assert len(lines) == 21
+            assert lines[:2] == ["- a: My own �notes�", "- a/deep/0: x"]
+            assert lines[-2] == f"- b: {'y' * 296}…"
+            assert lines[-1].startswith("- and 12 more folders; ")
+            assert "this is material too" in told
+        assert "folders are about" not in teaching.instructions(())
+
+    def test_a_server_tells_what_folders_are_about_unless_a_policy_decides(
+        self,
+        qmd: "Callable[..., Result]",
+        vault: Path,
+        isolated: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        qmd("index", "--no-embed", vault)
+        qmd("context", "add", "vault/ru", "По-русски")
+        loaded = config.load({}, isolated / "index.sqlite")
+        assert _desk(loaded, "cpu", None).contexts == [Context("vault", "ru", "По-русски")]
+        assert _desk(loaded, "cpu", POLICY).contexts == ()
+        assert "- vault/ru: По-русски\n" in qmd("skill").stdout
+        monkeypatch.setenv("QMD_POLICY", str(POLICY))
+        assert "По-русски" not in qmd("skill").stdout
+
     def test_names_carry_the_meaning(self) -> None:
         fields = {field.name: field.about for field in teaching.tools(())[0].fields}
         assert list(fields) == [
             "query", "short_query", "rephrased_query", "expected_answer", "queries", "searches",
-            "intent", "collections", "limit", "rerank",
+            "intent", "collections", "paths", "tags", "where", "since", "until", "recent",
+            "limit", "rerank",
         ]  # fmt: skip
         assert "as a page title would have it, two or three words" in fields["short_query"]
         assert "could stand in the note itself, as a statement" in fields["expected_answer"]

@@ -5,7 +5,6 @@ import sys
 from dataclasses import replace
 
 from qmd_py.cli.app import notice
-from qmd_py.errors import NotFound
 from qmd_py.records import Answer, Filters, Scope
 from qmd_py.search.asking import Ask
 from qmd_py.store.reader import Reader
@@ -52,18 +51,12 @@ def _scope(store: Reader, wanted: Filters, *, gated: bool) -> Scope:
 
     if wanted.tags:
         tell_unread(store)
-    try:
-        return filters.scope(store, wanted)
-    except NotFound:
-        if not gated:
-            raise
-        return Scope(pids=frozenset())
+    return filters.narrowed(store, wanted, gated=gated)
 
 
 def tell_unread(store: Reader) -> None:
     """Say so where notes were indexed before tags and links were gathered."""
-    from qmd_py.store import references
+    from qmd_py import filters
 
-    if unread := references.unread(store):
-        notes = "1 note was" if unread == 1 else f"{unread} notes were"
-        notice(f"{notes} indexed by an earlier qmd, without tags and links: run 'qmd index'")
+    for remark in filters.unread(store):
+        notice(remark)

@@ -111,6 +111,7 @@ def _desk(config: Config, device: str, policy: Path | None) -> "Desk":
     from qmd_py.server.desk import Desk
     from qmd_py.server.freshness import Refresher
     from qmd_py.server.warm import WarmModels
+    from qmd_py.store import contexts
 
     def load() -> Models:
         return Loader(config, device=device).models(expander=None, reranker=None)
@@ -119,11 +120,12 @@ def _desk(config: Config, device: str, policy: Path | None) -> "Desk":
         return Loader(config, device=device).embedder(questions_only=True)
 
     with Reader.open(config.index) as store:
-        spoken = tongues.detected(store)
+        spoken, about = tongues.detected(store), contexts.contexts(store)
     Loader(config, device=device)  # a wrong device is told now, not at the first call
     file = policies.deciding(config.policy, policy)
     admitted = policies.load(file) if file else None
-    return Desk(config, WarmModels(load), Refresher(config, embedder), spoken, admitted)
+    known = () if admitted else about
+    return Desk(config, WarmModels(load), Refresher(config, embedder), spoken, known, admitted)
 
 
 def _token(file: Path | None) -> str | None:

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from qmd_py.cli.app import Commands, IndexOption, configured, emit
 from qmd_py.errors import QmdError, UsageError
 from qmd_py.store.reader import Reader
-
-if TYPE_CHECKING:
-    from qmd_py.server.tongues import Tongue
 
 HOMES = (".claude", ".codex", ".agents")
 """Folders in the home folder below whose `skills` such tools look."""
@@ -88,17 +85,16 @@ def _write(file: Path, text: str) -> None:
 
 
 def _text(index: str | None) -> str:
-    from qmd_py.server import teaching
+    """The words of the skill, with the languages and contexts of the notes where there is an index yet.
 
-    return teaching.skill(_tongues(index))
+    Under a policy the contexts are left out: they tell of notes that this reader may not know of.
+    """
+    from qmd_py.server import teaching, tongues
+    from qmd_py.store import contexts
 
-
-def _tongues(index: str | None) -> "Sequence[Tongue]":
-    """The languages of the notes, where there is an index yet."""
-    from qmd_py.server import tongues
-
-    file = configured(index).index
-    if not file.is_file():
-        return ()
-    with Reader.open(file) as store:
-        return tongues.detected(store)
+    config = configured(index)
+    if not config.index.is_file():
+        return teaching.skill(())
+    with Reader.open(config.index) as store:
+        known = () if config.policy else contexts.contexts(store)
+        return teaching.skill(tongues.detected(store), known)

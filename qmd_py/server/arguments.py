@@ -33,6 +33,11 @@ class Given:
         found = self.values.get(name)
         return found if isinstance(found, int) else otherwise
 
+    def days(self, name: str) -> float | None:
+        """A number above 0; None when it was left out."""
+        found = self.values.get(name)
+        return found if isinstance(found, float) else None
+
     def flag(self, name: str, otherwise: bool) -> bool:
         """A truth value."""
         found = self.values.get(name)
@@ -111,6 +116,12 @@ def _number(field: Field, value: object) -> int:
     return value
 
 
+def _days(field: Field, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 10**6:
+        raise _wrong(field)
+    return float(value)
+
+
 def _flag(field: Field, value: object) -> bool:
     if not isinstance(value, bool):
         raise _wrong(field)
@@ -135,6 +146,7 @@ _READERS: Mapping[Kind, Callable[[Field, object], object]] = {
     Kind.TEXT: _text,
     Kind.TEXTS: _texts,
     Kind.NUMBER: _number,
+    Kind.DAYS: _days,
     Kind.FLAG: _flag,
     Kind.SEARCHES: _searches,
     Kind.PATH: _path,

@@ -13,6 +13,7 @@ from qmd_py.provenance import Reading
 from qmd_py.server.freshness import Refresher
 from qmd_py.server.tongues import Tongue
 from qmd_py.server.warm import WarmModels
+from qmd_py.store.contexts import Context
 
 
 def _now() -> datetime.datetime:
@@ -27,6 +28,8 @@ class Desk:
     models: WarmModels
     fresh: Refresher
     tongues: Sequence[Tongue]
+    contexts: Sequence[Context] = ()
+    """What folders are about; none where a policy decides, since they tell of notes it may close."""
     policy: Policy | None = None
     """What may be used as evidence, and by whom; None: everything is shown."""
     now: Callable[[], datetime.datetime] = _now

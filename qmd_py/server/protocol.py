@@ -32,6 +32,7 @@ _SCHEMAS: Mapping[Kind, Mapping[str, Any]] = {
     Kind.TEXTS: {"type": "array", "items": {"type": "string"}},
     Kind.PATH: {"type": "array", "items": {"type": "string"}},
     Kind.NUMBER: {"type": "integer", "minimum": 1},
+    Kind.DAYS: {"type": "number", "exclusiveMinimum": 0},
     Kind.FLAG: {"type": "boolean"},
     Kind.FORMAT: {"type": "string", "enum": list(FORMATS)},
     Kind.SEARCHES: {
@@ -77,7 +78,7 @@ def made(desk: Desk) -> McpServer:
         "qmd",
         version=qmd_py.__version__,
         title="Notes",
-        instructions=teaching.instructions(desk.tongues),
+        instructions=teaching.instructions(desk.tongues, desk.contexts),
         lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

@@ -6,13 +6,15 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
-from qmd_py import sections, sizes
+from qmd_py import filters, sections, sizes
 from qmd_py.cache import Cache
 from qmd_py.errors import QmdError, UsageError
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed
-from qmd_py.records import Scope, SectionText, breadcrumb
+from qmd_py.models import Models
+from qmd_py.records import Filters, SectionText, breadcrumb
 from qmd_py.render import machine
+from qmd_py.search import listing
 from qmd_py.search.asking import Ask
 from qmd_py.search.hybrid import hybrid
 from qmd_py.search.scoping import check_collections
@@ -47,30 +49,35 @@ def call(desk: Desk, name: str, arguments: Mapping[str, object]) -> Reply:
 
 
 def search(desk: Desk, given: Given) -> Reply:
-    """Everything there is; the very JSON of `qmd query --json`."""
-    text, handed = _asked(given)
-    limit = given.number("limit", Ask().limit)
-    if limit > MOST_NOTES:
-        raise UsageError(f"limit is {limit}: ask for at most {MOST_NOTES} notes")
-    scope = Scope(given.texts("collections"))
+    """Everything there is; the very JSON of `qmd query --json`. Filters alone list notes."""
+    wanted = _filters(given)
+    text, handed = _asked(given, alone=wanted.given)
     own = bool(handed.variants or handed.queries)
+    ask = Ask(limit=_limit(given), handed=handed, recent=given.days("recent"))
     desk.fresh.look()
     with contextlib.ExitStack() as stack:
-        models = stack.enter_context(
-            desk.models.lent(expander=not own, reranker=given.flag("rerank", True))
-        )
+        models = Models()
+        if text:
+            reranker = given.flag("rerank", True)
+            models = stack.enter_context(desk.models.lent(expander=not own, reranker=reranker))
         reading, gate = stack.enter_context(desk.admission())
-        ask = Ask(limit=limit, scope=scope, handed=handed, reading=reading, gate=gate)
         if models.expander or models.reranker:
             cache = stack.enter_context(contextlib.closing(Cache(desk.config.cache)))
             ask = replace(ask, cache=cache)
         store = stack.enter_context(Reader.open(desk.config.index))
         stack.enter_context(store.snapshot())
-        check_collections(store, scope.collections)
+        check_collections(store, wanted.collections)
+        scope = filters.narrowed(store, wanted, gated=gate is not None)
+        ask = replace(ask, scope=scope, reading=reading, gate=gate)
         now = gate.retrieved_at if gate else desk.now()
-        found = hybrid(store, text, ask, models, now)
+        if text:
+            found = hybrid(store, text, ask, models, now)
+        else:
+            by_date = wanted.by_date or ask.recent is not None
+            found = listing.listed(store, ask, now, by_date=by_date)
+        remarks = [*handed.warnings, *(filters.unread(store) if wanted.tags else ())]
     counted = sizes.counted(found, desk.config.settings.max_bytes)
-    return Reply((machine.answer_json(counted), *handed.warnings))
+    return Reply((machine.answer_json(counted), *remarks))
 
 
 def section(desk: Desk, given: Given) -> Reply:
@@ -127,8 +134,27 @@ _TOOLS: Mapping[str, Callable[[Desk, Given], Reply]] = {
 }
 
 
-def _asked(given: Given) -> tuple[str, Handed]:
-    """The question and what goes with it, as `qmd query` would understand them."""
+def _filters(given: Given) -> Filters:
+    return Filters(
+        given.texts("collections"), given.texts("paths"), given.texts("tags"), given.texts("where"),
+        given.text("since"), given.text("until"),
+    )  # fmt: skip
+
+
+def _limit(given: Given) -> int:
+    limit = given.number("limit", Ask().limit)
+    if limit > MOST_NOTES:
+        raise UsageError(f"limit is {limit}: ask for at most {MOST_NOTES} notes")
+    return limit
+
+
+def _asked(given: Given, *, alone: bool) -> tuple[str, Handed]:
+    """The question and what goes with it, as `qmd query` would understand them.
+
+    Args:
+        given: the arguments.
+        alone: whether filters are given, which can do without a question.
+    """
     searches = given.raw("searches")
     options = callers.from_options(
         short_query=given.text("short_query"),
@@ -139,8 +165,10 @@ def _asked(given: Given) -> tuple[str, Handed]:
         intent=given.text("intent"),
     )
     text = (given.text("query") or "").strip()
+    if not text and alone and not (options.variants or options.queries):
+        return "", options
     if not text:
-        raise UsageError("query is empty: pass the user's question")
+        raise UsageError("query is empty: pass the user's question, or a filter to list notes")
     return callers.asked(text, options)
 
 
