@@ -9,8 +9,8 @@ from pathlib import Path
 import qmd_py
 from qmd_py import catalogue, download, passages, retrieval, vectors
 from qmd_py.cache import Cache
-from qmd_py.catalogue import Listed, Local
-from qmd_py.config import Config
+from qmd_py.catalogue import Listed, Local, Server
+from qmd_py.config import Config, threads
 from qmd_py.errors import IndexFault, QmdError
 from qmd_py.models import Embedder
 from qmd_py.records import Finding
@@ -37,7 +37,11 @@ def examine(
     found = [*_versions(), *_permissions(config)]
     try:
         with Reader.open(config.index) as store:
-            found += [*_index(store), *_folders(store), *_settings(store, config)]
+            found += [
+                *_index(store, named=config.policy is None),
+                *_folders(store),
+                *_settings(store, config),
+            ]
             found += _vectors(store, embedder, missing)
     except IndexFault as error:
         found.append(_bad("index", error))
@@ -80,7 +84,8 @@ def _may_write(path: Path) -> bool:
     return folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
 
 
-def _index(store: Reader) -> Iterator[Finding]:
+def _index(store: Reader, *, named: bool) -> Iterator[Finding]:
+    """The file, and notes with problems; their names only where no policy decides who knows them."""
     faults = health.faults(store)
     try:
         faults += health.term_faults(store.file) if not faults else []
@@ -92,7 +97,8 @@ def _index(store: Reader) -> Iterator[Finding]:
     if not faults:
         said = f"{status.file}: sound; {status.notes} notes, {status.chunks} chunks"
         yield Finding("index", "good", said)
-    for problem in status.problems:
+    count = len(status.problems)
+    for problem in status.problems if named or not count else [f"{count} have problems"]:
         yield Finding("note", "remark", problem, "mend the note, or leave it: its text is searched")
 
 
@@ -180,6 +186,9 @@ def _models(rows: Sequence[Listed]) -> Iterator[Finding]:
 
 def _model(row: Listed) -> Finding:
     stage = _STAGES[row.spec.role]
+    if isinstance(row.spec.source, Server):
+        said = f"{row.spec.name} for {stage}: at {row.spec.source.url}"
+        return Finding("model", "good", said)
     if row.file is None:
         return Finding("model", "good", f"{row.spec.name} for {stage}: built in")
     if not row.here:
@@ -188,9 +197,23 @@ def _model(row: Listed) -> Finding:
         return Finding("model", "bad" if own else "remark", f"{stage} is left out: {said}", step)
     try:
         download.verify(row.spec, row.file)
+        if row.spec.role == "rerank":
+            _try_out(row.file)
     except QmdError as error:
         return _bad("model", error)
     return Finding("model", "good", f"{row.spec.name} for {stage}: {row.file}")
+
+
+def _try_out(file: Path) -> None:
+    """Let a reranker read a pair that none can miss.
+
+    Raises:
+        ModelFailed: it does not tell an answer from other text, or cannot be opened.
+    """
+    from qmd_py.llama.reranker import LlamaReranker
+
+    with LlamaReranker(file, fingerprint=file.name, threads=threads()) as reranker:
+        reranker.check()
 
 
 def _cache(config: Config) -> Finding:

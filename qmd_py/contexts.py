@@ -6,6 +6,7 @@ import unicodedata
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.records import Collection, Scope
 from qmd_py.store import contexts
+from qmd_py.store.contexts import Context
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer
 
@@ -43,6 +44,11 @@ def remove(store: Writer, place: str) -> None:
     if not _known(store, collection, path):
         raise NotFound(f"no context for '{place}': see 'qmd context list'")
     contexts.remove(store, collection, path)
+
+
+def told(store: Reader, *, gated: bool) -> list[Context]:
+    """The contexts; under a policy those of collections alone, since the others name folders and notes."""
+    return [one for one in contexts.contexts(store) if not (gated and one.path)]
 
 
 def _known(store: Reader, collection: Collection, path: str) -> bool:

@@ -178,6 +178,7 @@ def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
         toc=tuple(spot.section for spot in document.spots),
         chunks=chunking.chunks(document, chunk_chars),
         problem=text.problem or document.problem,
+        remark=document.remark,
         links=found.links,
         inline_tags=found.tags,
     )

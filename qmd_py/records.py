@@ -92,6 +92,8 @@ class Note:
     chunks: tuple[Chunk, ...]
     problem: str | None = None
     """What was wrong with the file and was passed over, in words."""
+    remark: str | None = None
+    """What whoever wrote it may not have meant; told by `qmd status`, and no fault of a run."""
     links: tuple[Link, ...] = ()
     inline_tags: tuple[str, ...] = ()
     """Tags in its text, beside those of its front matter."""

@@ -202,6 +202,62 @@ def test_a_remark_is_no_fault(qmd: Qmd, healthy: Path) -> None:
     assert "notes/odd.md: front matter is not YAML" in shown.stdout
 
 
+def test_under_a_policy_no_note_is_named(
+    qmd: Qmd, healthy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (healthy / "secret merger.md").write_text("---\na: [\n---\nodd")
+    (healthy / "secret plan.md").write_text("# A\n\n```\n# B\n")
+    qmd("index", healthy)
+    qmd("context", "add", "notes/secret merger.md", "secret talks")
+    qmd("context", "add", "notes", "all notes")
+    policy = tmp_path / "policy.toml"
+    policy.write_text('version = "1"\nlabels = []\nunlabelled = "closed"\n')
+    for args in (["doctor"], ["status"], ["context", "list"]):
+        assert "secret merger" in qmd(*args).stdout
+    monkeypatch.setenv("QMD_POLICY", str(policy))
+    for args in (["doctor"], ["status"], ["context", "list"], ["skill"]):
+        for form in ([], ["--json"] if args != ["skill"] else []):
+            shown = qmd(*args, *form)
+            assert shown.exit_code == 0
+            assert "secret" not in shown.output
+    assert "2 have problems" in qmd("doctor").stdout
+    assert "2 notes have problems" in qmd("status").stdout
+    assert qmd("context", "list").stdout == "notes  all notes\n"
+
+
+def test_a_model_on_a_server_is_named_with_its_address(
+    qmd: Qmd, healthy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(
+        '[defaults]\nrerank = "judge"\n[rerank.judge]\nengine = "http"\n'
+        'source = "http://127.0.0.1:9/v1"\nmodel = "x"\n'
+    )
+    monkeypatch.setenv("QMD_MODELS", str(own))
+    shown = qmd("doctor")
+    assert shown.exit_code == 0, shown.stdout
+    assert "judge for rerank: at http://127.0.0.1:9/v1" in shown.stdout.replace(
+        "reranking", "rerank"
+    )
+
+
+def test_an_embedder_on_a_server_that_is_away_is_told(
+    qmd: Qmd, healthy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(
+        '[defaults]\nembed = "mine"\n[embed.mine]\nengine = "http"\n'
+        'source = "http://127.0.0.1:9/v1"\nmodel = "x"\n'
+    )
+    monkeypatch.setenv("QMD_MODELS", str(own))
+    shown = qmd("doctor", "--json")
+    assert shown.exit_code == 2
+    assert "Traceback" not in shown.output
+    bad = [one for one in findings(shown) if one["state"] == "bad"]
+    assert bad
+    assert all(one["step"] for one in bad)
+
+
 def test_a_model_that_gives_nan_has_drifted(healthy: Path, isolated: Path) -> None:
     with Reader.open(isolated / "index.sqlite") as store:
         found = list(checking._vectors(store, FailingEmbedder("bread"), ()))

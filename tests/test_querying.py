@@ -294,6 +294,11 @@ def test_a_model_that_tells_no_answer_from_other_text_is_found_out(
     own.write_text(f'[rerank.judge]\nsource = "{models / "judge.gguf"}"\n')
     monkeypatch.setenv("QMD_MODELS", str(own))
     assert qmd("models", "verify", "judge").exit_code == Status.FOUND
+    qmd("index", "--no-embed")
+    own.write_text(own.read_text() + '[defaults]\nrerank = "judge"\n')
+    examined = qmd("doctor")
+    assert examined.exit_code == Status.ERROR
+    assert "judge.gguf does not tell an answer from other text" in examined.stdout
     tried = qmd("models", "verify", "judge", "--try")
     assert tried.exit_code == Status.ERROR
     assert re.fullmatch(

@@ -585,7 +585,7 @@ class TestTeaching:
         qmd("context", "add", "vault/ru", "По-русски")
         loaded = config.load({}, isolated / "index.sqlite")
         assert _desk(loaded, "cpu", None).contexts == [Context("vault", "ru", "По-русски")]
-        assert _desk(loaded, "cpu", POLICY).contexts == ()
+        assert _desk(loaded, "cpu", POLICY).contexts == []
         assert "- vault/ru: По-русски\n" in qmd("skill").stdout
         monkeypatch.setenv("QMD_POLICY", str(POLICY))
         assert "По-русски" not in qmd("skill").stdout

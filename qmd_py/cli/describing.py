@@ -45,12 +45,13 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
     index: IndexOption = None,
 ) -> None:
-    """List the contexts."""
+    """List the contexts; under a policy those of collections alone."""
+    from qmd_py import contexts
     from qmd_py.render import linked, machine
-    from qmd_py.store import contexts
 
-    with Reader.open(configured(index).index) as store:
-        found = contexts.contexts(store)
+    config = configured(index)
+    with Reader.open(config.index) as store:
+        found = contexts.told(store, gated=config.policy is not None)
     if as_json:
         emit(machine.contexts_json(found))
     else:

@@ -15,7 +15,8 @@ def doctor(
     """Look at everything qmd depends on, and say what to do where something is wrong.
 
     Versions, permissions, the index and its terms, vectors (three are made again and compared),
-    model files with their checksums, and the cache. Status 0 only when nothing is wrong.
+    model files with their checksums, the reranker by a pair that none can miss, and the cache.
+    Status 0 only when nothing is wrong.
 
     qmd doctor
     """

@@ -106,12 +106,11 @@ def _server(desk: "Desk") -> "McpServer":
 
 def _desk(config: Config, device: str, policy: Path | None) -> "Desk":
     """Everything that is fixed while the server runs."""
-    from qmd_py import policies
+    from qmd_py import contexts, policies
     from qmd_py.server import tongues
     from qmd_py.server.desk import Desk
     from qmd_py.server.freshness import Refresher
     from qmd_py.server.warm import WarmModels
-    from qmd_py.store import contexts
 
     def load() -> Models:
         return Loader(config, device=device).models(expander=None, reranker=None)
@@ -119,13 +118,13 @@ def _desk(config: Config, device: str, policy: Path | None) -> "Desk":
     def embedder() -> Embedder | None:
         return Loader(config, device=device).embedder(questions_only=True)
 
-    with Reader.open(config.index) as store:
-        spoken, about = tongues.detected(store), contexts.contexts(store)
-    Loader(config, device=device)  # a wrong device is told now, not at the first call
     file = policies.deciding(config.policy, policy)
     admitted = policies.load(file) if file else None
-    known = () if admitted else about
-    return Desk(config, WarmModels(load), Refresher(config, embedder), spoken, known, admitted)
+    with Reader.open(config.index) as store:
+        spoken = tongues.detected(store)
+        about = contexts.told(store, gated=admitted is not None)
+    Loader(config, device=device)  # a wrong device is told now, not at the first call
+    return Desk(config, WarmModels(load), Refresher(config, embedder), spoken, about, admitted)
 
 
 def _token(file: Path | None) -> str | None:

@@ -85,16 +85,13 @@ def _write(file: Path, text: str) -> None:
 
 
 def _text(index: str | None) -> str:
-    """The words of the skill, with the languages and contexts of the notes where there is an index yet.
-
-    Under a policy the contexts are left out: they tell of notes that this reader may not know of.
-    """
+    """The words of the skill, with the languages and contexts of the notes where there is an index."""
+    from qmd_py import contexts
     from qmd_py.server import teaching, tongues
-    from qmd_py.store import contexts
 
     config = configured(index)
     if not config.index.is_file():
         return teaching.skill(())
     with Reader.open(config.index) as store:
-        known = () if config.policy else contexts.contexts(store)
+        known = contexts.told(store, gated=config.policy is not None)
         return teaching.skill(tongues.detected(store), known)

@@ -27,6 +27,7 @@ _REFERENCE = re.compile(r"^ {0,3}\[[^\]\n]*\]:", re.MULTILINE)
 _MOST_REFERENCES = 2000  # in a row their time is quadratic; without the rule they are paragraphs
 _LONGEST_HEADING = 500  # characters; it is repeated in every chunk, and what is longer is text
 
+_MAY_BE_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
 _CODE = {"fence", "code_block"}
 
 
@@ -57,6 +58,8 @@ class Document:
     blocks: tuple[Block, ...]
     problem: str | None
     """What was passed over, in words."""
+    remark: str | None = None
+    """What whoever wrote it may not have meant, in words."""
 
     @property
     def body(self) -> int:
@@ -83,10 +86,24 @@ def parse(text: str, stem: str) -> Document:
     is_title = leading is not None and (front.title is None or front.title == leading.title)
     spots = grow(headings, lines, front.lines, title, titled=leading if is_title else None)
     problem = front.problem or (_TOO_MANY if tokens is None else None)
-    return Document(lines, front, title, spots, _blocks(tokens or ()), problem)
+    remark = _left_open(tokens or (), lines)
+    return Document(lines, front, title, spots, _blocks(tokens or ()), problem, remark)
 
 
 _TOO_MANY = f"more than {_MOST_LINES:,} lines or {_MOST_BLOCKS:,} blocks: read as plain text"
+
+
+def _left_open(tokens: "Sequence[Token]", lines: Lines) -> str | None:
+    """What to say of a note whose last block of code is never closed and holds what may be headings."""
+    last = tokens[-1] if tokens else None
+    if last is None or last.type != "fence" or last.map is None:
+        return None
+    start, stop = last.map
+    ending = lines.lines[stop - 1].strip() if stop - 1 > start else ""
+    closed = len(ending) >= len(last.markup) and set(ending) == {last.markup[0]}
+    if closed or not _MAY_BE_HEADING.search(last.content):
+        return None
+    return f"the code that begins in line {start + 1} is never closed: headings below it are text"
 
 
 def _tokens(body: str) -> "Sequence[Token] | None":

@@ -29,7 +29,7 @@ class Desk:
     fresh: Refresher
     tongues: Sequence[Tongue]
     contexts: Sequence[Context] = ()
-    """What folders are about; none where a policy decides, since they tell of notes it may close."""
+    """What collections and folders are about, as far as this reader may know of them."""
     policy: Policy | None = None
     """What may be used as evidence, and by whom; None: everything is shown."""
     now: Callable[[], datetime.datetime] = _now

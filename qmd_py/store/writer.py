@@ -196,7 +196,7 @@ class Writer(Reader):
             (
                 pid, collection.id, note.path, note.title, _json(note.aliases), _json(note.tags),
                 note.description, _json(note.metadata), state.mtime_ns, state.size, state.digest,
-                indexed_at, made_by, note.problem,
+                indexed_at, made_by, note.problem or note.remark,
             ),
         )  # fmt: skip
         self._connection.executemany(

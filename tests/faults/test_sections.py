@@ -268,3 +268,24 @@ def test_notes_that_break_parsers_are_indexed_and_read(tmp_path: Path) -> None:
     for hit in found:
         path = json.dumps(hit["matches"][0]["toc_path"])
         assert shelf("section", "--", hit["pid"], path).exit_code == 0
+
+
+def test_what_may_have_lost_its_headings_is_named(qmd: Qmd, folder: Path) -> None:
+    write(
+        folder,
+        {
+            "open.md": NOTES["open.md"],
+            "tildes.md": "text\n\n~~~~\n# a\n~~~\n",
+            "closed.md": NOTES["fence.md"],
+            "code.md": "# A\n\n```\nls | wc\n",  # nothing below it looks like a heading
+            "quoted.md": "> ```\n> # a\n\ntext\n",  # the quote ends it
+            "longer.md": "```\n# a\n`````  \n",
+        },
+    )
+    qmd("index", "--no-embed", folder)
+    never = "is never closed: headings below it are text"
+    for command in ("doctor", "status"):
+        shown = qmd(command).stdout
+        assert f"notes/open.md: the code that begins in line 5 {never}" in shown
+        assert f"notes/tildes.md: the code that begins in line 3 {never}" in shown
+        assert shown.count(never) == 2

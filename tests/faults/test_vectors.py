@@ -240,3 +240,19 @@ def test_a_file_above_the_limit_is_named_and_can_be_let_in(
     write(folder, {"log.md": "line of a log\n"})
     qmd("index", "--no-embed")
     assert qmd("search", "log").exit_code == 0
+
+
+def test_what_is_called_embedded_without_a_vector_is_named(
+    qmd: Qmd, folder: Path, isolated: Path, use: Callable[[FakeEmbedder], None]
+) -> None:
+    use(FakeEmbedder())
+    write(folder, {f"{at}.md": f"apples {at}" for at in range(9)})
+    qmd("index", folder)
+    assert qmd("doctor").exit_code == 0
+    (file,) = isolated.glob("*.vectors-*")
+    file.write_bytes(file.read_bytes()[:-1000])
+    shown = qmd("doctor")
+    assert shown.exit_code == 2
+    assert "→ run 'qmd embed --force'" in shown.stdout
+    assert qmd("embed", "--force").exit_code == 0
+    assert qmd("doctor").exit_code == 0
