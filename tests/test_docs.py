@@ -11,6 +11,7 @@ import typer.main
 
 import qmd_py
 from qmd_py.cli.whole import app
+from tests.fakes import FakeEmbedder
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -103,3 +104,30 @@ def test_transcripts_are_real(
             shown = expected.rstrip("\n").splitlines()
             assert alike("\n".join(output.splitlines()[: len(shown)]), "\n".join(shown)), line
     assert replayed >= 6
+
+
+SERVES = ("mcp", "watch", "import-config")  # need what is not here, or do not end
+TABLE = README.partition("## Beside other tools")[2].partition("\n## ")[0]
+
+
+def shown() -> list[str]:
+    """The commands in our column of the table."""
+    cells = [line.split(" | ")[1] for line in TABLE.splitlines() if line.startswith("| ")]
+    return [command for cell in cells for command in re.findall(r"`(qmd [^`]+)`", cell)]
+
+
+def test_what_the_table_of_tools_claims_of_us_works(
+    qmd: "Callable[..., Result]", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("qmd_py.embedded.BuiltIn", lambda threads: FakeEmbedder())
+    assert qmd("index", ROOT / "tests/vault").exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    assert len(shown()) >= 30
+    for line in shown():
+        words = shlex.split(line)[1:]
+        assert words[0] in {name.split()[0] for name in COMMANDS}
+        if words[0] not in SERVES:
+            result = qmd(*words)
+            assert result.exit_code == 0, f"{line}: {result.stderr}"
+            assert result.stdout or result.stderr, line
