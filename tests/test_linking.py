@@ -199,3 +199,7 @@ def test_links_to_closed_notes_are_not_told(qmd: Qmd, folder: Path, tmp_path: Pa
         related = qmd("related", "a.md", *hops, "--json", "--policy", policy)
         assert [one["path"] for one in json.loads(related.stdout)["related"]] == ["c.md"]
     assert "xyzzy" not in qmd("links", "b.md", "--policy", policy).output
+    for command in ("search", "query"):
+        found = json.loads(qmd(command, "xyzzy", "--json", "--policy", policy).stdout)["results"]
+        counted = {hit["path"]: hit["links"] for hit in found}
+        assert counted == {"a.md": {"out": 1, "in": 1}, "c.md": {"out": 1, "in": 1}}
