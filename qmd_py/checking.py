@@ -99,7 +99,9 @@ def _index(store: Reader, *, named: bool) -> Iterator[Finding]:
         yield Finding("index", "good", said)
     count = len(status.problems)
     for problem in status.problems if named or not count else [f"{count} have problems"]:
-        yield Finding("note", "remark", problem, "mend the note, or leave it: its text is searched")
+        yield Finding(
+            "note", "remark", problem, "mend it, or leave it: what could be read of it is searched"
+        )
 
 
 def _folders(store: Reader) -> Iterator[Finding]:
@@ -188,6 +190,9 @@ def _model(row: Listed) -> Finding:
     stage = _STAGES[row.spec.role]
     if isinstance(row.spec.source, Server):
         said = f"{row.spec.name} for {stage}: at {row.spec.source.url}"
+        key = row.spec.source.key_env
+        if key and not os.environ.get(key, "").strip():
+            return Finding("model", "bad", f"{said}, which wants a key", f"set {key}")
         return Finding("model", "good", said)
     if row.file is None:
         return Finding("model", "good", f"{row.spec.name} for {stage}: built in")

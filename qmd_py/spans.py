@@ -44,6 +44,9 @@ def _days(year: int, month: int | None, day: int | None) -> Span:
     Raises:
         ValueError: the calendar has none such.
     """
-    first = datetime.datetime(year, month or 1, day or 1)
-    last = first.replace(month=month or 12, day=day or calendar.monthrange(year, month or 12)[1])
+    # 00 is no month and no day, other than one that was left out
+    first = datetime.datetime(year, 1 if month is None else month, 1 if day is None else day)
+    ending = first.replace(month=12) if month is None else first
+    last_day = calendar.monthrange(year, ending.month)[1] if day is None else day
+    last = ending.replace(day=last_day)
     return Span(first.timestamp(), (last + datetime.timedelta(days=1)).timestamp())

@@ -236,6 +236,13 @@ def test_a_model_on_a_server_is_named_with_its_address(
     monkeypatch.setenv("QMD_MODELS", str(own))
     shown = qmd("doctor")
     assert shown.exit_code == 0, shown.stdout
+    own.write_text(own.read_text() + 'key_env = "A_KEY"\n')
+    bad = [one for one in findings(qmd("doctor", "--json")) if one["state"] == "bad"]
+    assert [one["step"] for one in bad] == ["set A_KEY"]
+    monkeypatch.setenv("A_KEY", "hidden")
+    again = qmd("doctor")
+    assert again.exit_code == 0
+    assert "hidden" not in again.output
     assert "judge for rerank: at http://127.0.0.1:9/v1" in shown.stdout.replace(
         "reranking", "rerank"
     )

@@ -242,7 +242,22 @@ def test_dates_are_spans(zone: Callable[[str], None], text: str, start: int, sec
 
 
 @pytest.mark.parametrize(
-    "text", ["", "26", "0000", "2026-13", "2026-3-9", "10:30", "2026-03-09x", "٢٠٢٦", "9999-12-31T"]
+    "text",
+    [
+        "",
+        "26",
+        "0000",
+        "2026-00",
+        "2026-00-00",
+        "2026-01-00",
+        "20260000",
+        "2026-13",
+        "2026-3-9",
+        "10:30",
+        "2026-03-09x",
+        "٢٠٢٦",
+        "9999-12-31T",
+    ],
 )
 def test_what_is_no_date_is_none(text: str) -> None:
     assert spans.span(text) is None

@@ -45,7 +45,8 @@ def test_every_number_has_one_row() -> None:
     chapters = re.findall(r"^(\d+): (.+)$", TABLE, re.MULTILINE)
     numbers = [f"{chapter}.{number}" for chapter, all_ in chapters for number in all_.split()]
     assert [row.number for row in ROWS] == numbers
-    assert len(set(numbers)) == 166
+    ours = [number for number in numbers if number.startswith("12.")]
+    assert len(set(numbers)) == 166 + len(ours)
 
 
 def test_every_row_says_where_it_is_tested_or_why_not() -> None:
