@@ -65,6 +65,11 @@ def said(result: "Result") -> str:
         ),
         pytest.param("--bogus", "no such option: --bogus", id="an unknown option"),
         pytest.param("search --bogus x", "no such option: --bogus", id="an option of no command"),
+        pytest.param(
+            "search x --jsn",
+            "no such option: --jsn (did you mean '--json'?)",
+            id="an option misspelt",
+        ),
         pytest.param("search", "no question: type some words, or -", id="no question"),
         pytest.param("search ' '", "no question", id="a blank question"),
         pytest.param("search -apples", "only words to leave out (-apples)", id="only exclusions"),

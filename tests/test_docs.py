@@ -59,6 +59,32 @@ def test_every_command_has_help(name: str, command: Any) -> None:
     assert command.help
 
 
+@pytest.mark.parametrize(("name", "command"), COMMANDS.items(), ids=COMMANDS)
+def test_help_begins_with_two_examples_that_are_real(name: str, command: Any) -> None:
+    examples = command.help.split("\n\n")[1:3]
+    assert len(examples) == 2
+    for example in examples:
+        calls = [shlex.split(call) for call in re.split(r" && | \| ", example.partition(" >>")[0])]
+        assert any(call[1:][: len(name.split())] == name.split() for call in calls), example
+        for call in calls:
+            deep = next(n for n in (1, 2) if " ".join(call[1 : n + 1]) in COMMANDS)
+            told = " ".join(call[1 : deep + 1])
+            COMMANDS[told].make_context(told, call[deep + 1 :]).close()
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS.items(), ids=COMMANDS)
+def test_help_tells_the_statuses_and_fits_a_narrow_window(
+    qmd: "Callable[..., Result]", monkeypatch: pytest.MonkeyPatch, name: str, command: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = qmd(*name.split(), "--help").stdout
+    assert "Exit status: 0 found or done, 1 nothing found, 2 error" in shown
+    assert max(map(len, shown.splitlines())) <= 60
+    for param in command.params:
+        for option in param.opts:
+            assert option in shown or not option.startswith("--"), option
+
+
 @pytest.mark.parametrize("variable", ["QMD_INDEX", "QMD_CONFIG", "NO_COLOR", "HF_ENDPOINT"])
 def test_readme_names_the_variable(variable: str) -> None:
     assert f"`{variable}`" in README

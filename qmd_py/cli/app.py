@@ -182,8 +182,11 @@ def _usage(error: typer.TyperException) -> Status:
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         return Status.ERROR  # the help has been printed
-    message = error.format_message().rstrip(".").strip()
-    message = message[:1].lower() + message[1:]
+    near = list(getattr(error, "possibilities", None) or ())
+    # as for commands, the nearest alone
+    message = getattr(error, "message", "") if near else error.format_message()
+    message = message.rstrip(".").strip()
+    message = message[:1].lower() + message[1:] + (f" (did you mean '{near[0]}'?)" if near else "")
     command = context.command_path if context else "qmd"
     return _fail(f"{message}: see '{command} --help'")
 

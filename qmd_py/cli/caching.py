@@ -19,7 +19,12 @@ cache = typer.Typer(
 
 @cache.command("show")
 def show_(as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False) -> None:
-    """Show where the cache is and what it holds."""
+    """Show where the cache is and what it holds.
+
+    qmd cache show
+
+    qmd cache show --json
+    """
     from qmd_py.cache import Cache
 
     with Cache(configured(None).cache) as kept:
@@ -36,7 +41,12 @@ def show_(as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False
 def clear(
     force: Annotated[bool, typer.Option("--force", "-f", help="Do not ask.")] = False,
 ) -> None:
-    """Forget all kept answers; the models will be asked again."""
+    """Forget all kept answers; the models will be asked again.
+
+    qmd cache clear
+
+    qmd cache clear --force
+    """
     from qmd_py.cache import Cache
 
     with Cache(configured(None).cache) as kept:

@@ -145,7 +145,12 @@ def _tell_of_overlap(others: Sequence[Collection], added: Collection) -> None:
 
 @collection.command("list")
 def list_(as_json: Json = False, index: IndexOption = None) -> None:
-    """List the collections."""
+    """List the collections.
+
+    qmd collection list
+
+    qmd collection list --json
+    """
     with Reader.open(configured(index).index) as store:
         found = store.collections()
     if as_json:
@@ -156,7 +161,12 @@ def list_(as_json: Json = False, index: IndexOption = None) -> None:
 
 @collection.command("show")
 def show_(name: Name, as_json: Json = False, index: IndexOption = None) -> None:
-    """Show a collection's folder and patterns."""
+    """Show a collection's folder and patterns.
+
+    qmd collection show notes
+
+    qmd collection show notes --json
+    """
     with Reader.open(configured(index).index) as store:
         found = _named(store, name)
     if as_json:
@@ -171,7 +181,12 @@ def remove(
     force: Annotated[bool, typer.Option("--force", "-f", help="Do not ask.")] = False,
     index: IndexOption = None,
 ) -> None:
-    """Take a collection out of the index; the files stay where they are."""
+    """Take a collection out of the index; the files stay where they are.
+
+    qmd collection remove notes
+
+    qmd collection remove notes --force
+    """
     from qmd_py.store.writer import Writer
 
     config = configured(index)
@@ -190,7 +205,12 @@ def rename(
     new: Annotated[str, typer.Argument(metavar="NEW")],
     index: IndexOption = None,
 ) -> None:
-    """Give a collection another name; pids stay."""
+    """Give a collection another name; pids stay.
+
+    qmd collection rename notes diary
+
+    qmd collection rename work archive --index work
+    """
     from qmd_py import indexing
     from qmd_py.store.writer import Writer
 
@@ -203,7 +223,12 @@ def rename(
 
 
 def status(as_json: Json = False, index: IndexOption = None) -> None:
-    """Show what the index holds."""
+    """Show what the index holds.
+
+    qmd status
+
+    qmd status --json
+    """
     config = configured(index)
     with Reader.open(config.index) as store:
         found = replace(store.status(), vectors=embeddings.overview(store))

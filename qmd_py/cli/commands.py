@@ -9,43 +9,64 @@ import qmd_py
 from qmd_py.cli.app import Commands, WordsCommand, emit
 
 _COMMANDS = {
-    "init": "projects.init",
-    "index": "collecting.index",
-    "search": "searching.search",
     "query": "querying.query",
+    "search": "searching.search",
     "vsearch": "searching.vsearch",
-    "embed": "embedding.embed",
+    "related": "linking.related",
+    "links": "linking.links",
     "section": "reading.section",
     "toc": "reading.toc",
     "get": "getting.get",
     "ls": "reading.ls",
     "cite": "citing.cite",
+    "init": "projects.init",
+    "index": "collecting.index",
+    "embed": "embedding.embed",
+    "watch": "watching.watch",
+    "collection": "collecting.collection",
+    "context": "describing.context",
+    "import-config": "projects.import_config",
     "mcp": "serving.mcp",
     "skill": "skilling.skill",
-    "links": "linking.links",
-    "related": "linking.related",
-    "context": "describing.context",
-    "eval": "evaluating.evaluate",
     "status": "collecting.status",
-    "watch": "watching.watch",
-    "import-config": "projects.import_config",
-    "collection": "collecting.collection",
-    "cache": "caching.cache",
-    "models": "managing.models",
     "doctor": "doctoring.doctor",
+    "models": "managing.models",
+    "cache": "caching.cache",
+    "eval": "evaluating.evaluate",
 }
 """Command or group of commands → where it is, below this package."""
 
 _OF_WORDS = {"search", "query", "vsearch", "section", "cite"}
 """Commands whose words may begin with a dash."""
 
-_EPILOG = (
-    "Exit status: 0 found or done, 1 nothing found, 2 error, 130 interrupted. "
-    "Environment: QMD_INDEX (the index file), QMD_CONFIG (the settings file), "
-    "QMD_CACHE (the cache of answers), QMD_MODELS (a further list of models), "
-    "QMD_MODELS_DIR (the folder of pulled models), QMD_POLICY (what may be used as evidence), "
-    "HF_ENDPOINT (the model hub), "
-    "QMD_MCP_TOKEN (what clients of 'qmd mcp --http' have to show), NO_COLOR."
+_PANELS = {
+    "Search": ("query", "search", "vsearch", "related", "links"),
+    "Read": ("section", "toc", "get", "ls", "cite"),
+    "Index": ("init", "index", "embed", "watch", "collection", "context", "import-config"),
+    "Agents": ("mcp", "skill"),
+    "Care": ("status", "doctor", "models", "cache", "eval"),
+}
+"""Heading in the help → commands below it."""
+
+_STATUSES = "Exit status: 0 found or done, 1 nothing found, 2 error, 130 interrupted."
+
+_EPILOG = f"""{_STATUSES}
+
+Environment:
+QMD_INDEX        the index, a name or a file
+QMD_CONFIG       the settings file
+QMD_POLICY       what may be used as evidence
+QMD_CACHE        the cache of answers
+QMD_MODELS       a further list of models
+QMD_MODELS_DIR   the folder of pulled models
+HF_ENDPOINT      the model hub
+HF_TOKEN         for models with terms to agree to
+QMD_MCP_TOKEN    asked of clients by 'qmd mcp --http'
+NO_COLOR         set: no colours"""
+
+_EPILOG_OF_COMMANDS = (
+    f"{_STATUSES} Environment: QMD_INDEX, QMD_CONFIG, QMD_POLICY, NO_COLOR and others; "
+    "see 'qmd --help'."
 )
 
 
@@ -66,10 +87,21 @@ def application(first: str = "") -> typer.Typer:
         module, _, attribute = _COMMANDS[name].partition(".")
         found = getattr(import_module(f"qmd_py.cli.{module}"), attribute)
         if isinstance(found, typer.Typer):
-            made.add_typer(found, name=name)
+            for below in found.registered_commands:
+                below.epilog = _EPILOG_OF_COMMANDS
+            made.add_typer(
+                found, name=name, epilog=_EPILOG_OF_COMMANDS, rich_help_panel=_panel(name)
+            )
         else:
-            made.command(name, cls=WordsCommand if name in _OF_WORDS else None)(found)
+            cls = WordsCommand if name in _OF_WORDS else None
+            made.command(name, cls=cls, epilog=_EPILOG_OF_COMMANDS, rich_help_panel=_panel(name))(
+                found
+            )
     return made
+
+
+def _panel(name: str) -> str:
+    return next(panel for panel, names in _PANELS.items() if name in names)
 
 
 def _version(wanted: bool) -> None:
@@ -84,4 +116,11 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Find the right section of the right Markdown note, on your own machine."""
+    """Find the right section of the right Markdown note, on your own machine.
+
+    qmd index ~/notes
+
+    qmd query "how do I keep bread fresh"
+
+    qmd section 6 "Storing the loaf"
+    """

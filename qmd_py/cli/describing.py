@@ -45,7 +45,12 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
     index: IndexOption = None,
 ) -> None:
-    """List the contexts; under a policy those of collections alone."""
+    """List the contexts; under a policy those of collections alone.
+
+    qmd context list
+
+    qmd context list --json
+    """
     from qmd_py import contexts
     from qmd_py.render import linked, machine
 
@@ -62,7 +67,12 @@ def list_(
 
 @context.command("remove")
 def remove(place: Place, index: IndexOption = None) -> None:
-    """Forget what a collection, a folder or a note is about."""
+    """Forget what a collection, a folder or a note is about.
+
+    qmd context remove notes/recipes
+
+    qmd context remove notes
+    """
     from qmd_py import contexts
     from qmd_py.store.writer import Writer
 

@@ -14,11 +14,13 @@ def doctor(
 ) -> None:
     """Look at everything qmd depends on, and say what to do where something is wrong.
 
+    qmd doctor
+
+    qmd doctor --json
+
     Versions, permissions, the index and its terms, vectors (three are made again and compared),
     model files with their checksums, the reranker by a pair that none can miss, and the cache.
     Status 0 only when nothing is wrong.
-
-    qmd doctor
     """
     from qmd_py import catalogue, checking
     from qmd_py.render import examined

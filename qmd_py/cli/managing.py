@@ -30,7 +30,12 @@ Names = Annotated[
 
 @models.command("list")
 def list_(as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False) -> None:
-    """List the models; `*` marks those that searches use."""
+    """List the models; `*` marks those that searches use.
+
+    qmd models list
+
+    qmd models list --json
+    """
     from qmd_py.render import catalogued
 
     rows = _rows(configured(None))
@@ -67,7 +72,12 @@ def verify(
         bool, typer.Option("--try", help="Also let rerankers read a pair whose answer is known.")
     ] = False,
 ) -> None:
-    """Check the files of models: header, tensors, checksum; all that are here when none is named."""
+    """Check the files of models: header, tensors, checksum; all that are here when none is named.
+
+    qmd models verify
+
+    qmd models verify qwen3-reranker-0.6b --try
+    """
     from qmd_py import download
 
     config = configured(None)
@@ -102,7 +112,12 @@ def _try_out(spec: "ModelSpec", file: Path) -> None:
 
 @models.command("path")
 def path(name: Name) -> None:
-    """Print where a model's file lies."""
+    """Print where a model's file lies.
+
+    qmd models path smollm2-135m
+
+    qmd models path qwen3-reranker-0.6b
+    """
     config = configured(None)
     emit(f"{_present(_catalogue(config).named(name), config)}\n")
 
@@ -112,7 +127,12 @@ def remove(
     name: Name,
     force: Annotated[bool, typer.Option("--force", "-f", help="Do not ask.")] = False,
 ) -> None:
-    """Delete a pulled model from this machine; it can be pulled again."""
+    """Delete a pulled model from this machine; it can be pulled again.
+
+    qmd models remove smollm2-135m
+
+    qmd models remove smollm2-135m --force
+    """
     from qmd_py import download
 
     config = configured(None)

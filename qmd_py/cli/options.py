@@ -9,6 +9,13 @@ import typer
 from qmd_py.cli import completing
 from qmd_py.errors import UsageError
 
+FILTERS = "Filters"
+RANKING = "Ranking"
+OUTPUT = "Output"
+WORDING = "Wordings of your own"
+MODELS = "Models"
+EVIDENCE = "Evidence"
+
 
 def _number(value: float | None) -> float | None:
     """The value as it is; `nan` passes every comparison, so a bound does not keep it out."""
@@ -31,6 +38,7 @@ Limit = Annotated[
     typer.Option(
         "--limit",
         "-n",
+        metavar="N",
         min=1,
         show_default="10; without words all",
         help="Notes to show.",
@@ -46,18 +54,25 @@ Collections = Annotated[
         metavar="NAME",
         help="Only this collection; repeatable.",
         autocompletion=completing.collections,
+        rich_help_panel=FILTERS,
     ),
 ]
 Paths = Annotated[
     list[str] | None,
     typer.Option(
-        "--path", metavar="GLOB", help="Only notes at this path or in this folder; repeatable."
+        "--path",
+        metavar="GLOB",
+        help="Only notes at this path or in this folder; repeatable.",
+        rich_help_panel=FILTERS,
     ),
 ]
 Tags = Annotated[
     list[str] | None,
     typer.Option(
-        "--tag", metavar="TAG", help="Only notes with this tag, or one below it; repeatable."
+        "--tag",
+        metavar="TAG",
+        help="Only notes with this tag, or one below it; repeatable.",
+        rich_help_panel=FILTERS,
     ),
 ]
 Where = Annotated[
@@ -66,45 +81,72 @@ Where = Annotated[
         "--where",
         metavar="KEY=VALUE",
         help="Only notes whose front matter says so; > >= < <= for numbers and dates; repeatable.",
+        rich_help_panel=FILTERS,
     ),
 ]
 Since = Annotated[
     str | None,
-    typer.Option(metavar="DATE", help="Only notes of this date or later: 2026-03-09, 2026-03."),
+    typer.Option(
+        metavar="DATE",
+        help="Only notes of this date or later: 2026-03-09, 2026-03.",
+        rich_help_panel=FILTERS,
+    ),
 ]
 Until = Annotated[
-    str | None, typer.Option(metavar="DATE", help="Only notes of this date or earlier.")
+    str | None,
+    typer.Option(
+        metavar="DATE", help="Only notes of this date or earlier.", rich_help_panel=FILTERS
+    ),
 ]
 Recent = Annotated[
     float | None,
     typer.Option(
-        metavar="DAYS", help="Newer notes first: half of what age takes is gone after so many days."
+        metavar="DAYS",
+        help="Newer notes first: half of what age takes is gone after so many days.",
+        rich_help_panel=RANKING,
     ),
 ]
 Refresh = Annotated[bool, typer.Option("--refresh", help="Bring the index up to date first.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
-Csv = Annotated[bool, typer.Option("--csv", help="One row a note.")]
-Markdown = Annotated[bool, typer.Option("--md", help="Markdown.")]
-Files = Annotated[bool, typer.Option("--files", "-l", help="Only the files, one a line.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object.", rich_help_panel=OUTPUT)]
+Csv = Annotated[bool, typer.Option("--csv", help="One row a note.", rich_help_panel=OUTPUT)]
+Markdown = Annotated[bool, typer.Option("--md", help="Markdown.", rich_help_panel=OUTPUT)]
+Files = Annotated[
+    bool, typer.Option("--files", "-l", help="Only the files, one a line.", rich_help_panel=OUTPUT)
+]
 Nul = Annotated[
-    bool, typer.Option("-0", "--null", help="Files, each ended by a NUL, for xargs -0.")
+    bool,
+    typer.Option(
+        "-0", "--null", help="Files, each ended by a NUL, for xargs -0.", rich_help_panel=OUTPUT
+    ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="TEXT", help="A line a note, such as '{path}:{line} {score:.2f}'."
+        "--format",
+        metavar="TEXT",
+        help="A line a note, such as '{path}:{line} {score:.2f}'.",
+        rich_help_panel=OUTPUT,
     ),
 ]
-NoToc = Annotated[bool, typer.Option("--no-toc", help="Leave the tables of contents out of JSON.")]
-Full = Annotated[bool, typer.Option("--full", help="Show whole notes.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Show the rank in each run.")]
+NoToc = Annotated[
+    bool,
+    typer.Option(
+        "--no-toc", help="Leave the tables of contents out of JSON.", rich_help_panel=OUTPUT
+    ),
+]
+Full = Annotated[bool, typer.Option("--full", help="Show whole notes.", rich_help_panel=OUTPUT)]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Show the rank in each run.", rich_help_panel=OUTPUT)
+]
 MinScore = Annotated[
     float,
     typer.Option(
+        metavar="SCORE",
         min=0.0,
         max=1.0,
         callback=_number,
         help="Leave out notes below this score: 0 nothing in common, 1 beyond doubt.",
+        rich_help_panel=RANKING,
     ),
 ]
 Without = Annotated[
@@ -113,45 +155,86 @@ Without = Annotated[
         "--without",
         metavar="RUN",
         help="Leave out a run: bm25, note, near, title, dense, lex, vec, hyde, phrasings, rerank.",
+        rich_help_panel=RANKING,
     ),
 ]
-Snippet = Annotated[int, typer.Option("--snippet", min=20, help="Longest snippet, in characters.")]
+Snippet = Annotated[
+    int,
+    typer.Option(
+        "--snippet",
+        metavar="CHARS",
+        min=20,
+        help="Longest snippet, in characters.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Many = list[str] | None
 Lex = Annotated[
-    Many, typer.Option("--lex", metavar="TEXT", help="Words for BM25 alone; repeatable.")
+    Many,
+    typer.Option(
+        "--lex", metavar="TEXT", help="Words for BM25 alone; repeatable.", rich_help_panel=WORDING
+    ),
 ]
 Vec = Annotated[
-    Many, typer.Option("--vec", metavar="TEXT", help="A paraphrase, for vectors; repeatable.")
+    Many,
+    typer.Option(
+        "--vec",
+        metavar="TEXT",
+        help="A paraphrase, for vectors; repeatable.",
+        rich_help_panel=WORDING,
+    ),
 ]
 Hyde = Annotated[
     Many,
-    typer.Option("--hyde", metavar="TEXT", help="An invented answer, for vectors; repeatable."),
+    typer.Option(
+        "--hyde",
+        metavar="TEXT",
+        help="An invented answer, for vectors; repeatable.",
+        rich_help_panel=WORDING,
+    ),
 ]
 ShortQuery = Annotated[
     str | None,
     typer.Option(
-        metavar="TEXT", help="The feature's name as a page title would have it, two or three words."
+        metavar="TEXT",
+        help="The feature's name as a page title would have it, two or three words.",
+        rich_help_panel=WORDING,
     ),
 ]
 RephrasedQuery = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="The question in other words.")
+    str | None,
+    typer.Option(metavar="TEXT", help="The question in other words.", rich_help_panel=WORDING),
 ]
 ExpectedAnswer = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="One or two sentences that could stand in the note itself."),
+    typer.Option(
+        metavar="TEXT",
+        help="One or two sentences that could stand in the note itself.",
+        rich_help_panel=WORDING,
+    ),
 ]
 Queries = Annotated[
     Many,
     typer.Option(
-        "--queries", metavar="TEXT", help="A further phrasing of the question; repeatable."
+        "--queries",
+        metavar="TEXT",
+        help="A further phrasing of the question; repeatable.",
+        rich_help_panel=WORDING,
     ),
 ]
 Searches = Annotated[
     str | None,
-    typer.Option(metavar="JSON", help='[{"type": "lex|vec|hyde", "query": "…"}, …]'),
+    typer.Option(
+        metavar="JSON", help='[{"type": "lex|vec|hyde", "query": "…"}, …]', rich_help_panel=WORDING
+    ),
 ]
 Intent = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="What you want to know it for; always give one.")
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="What you want to know it for; always give one.",
+        rich_help_panel=WORDING,
+    ),
 ]
 Expander = Annotated[
     str | None,
@@ -159,6 +242,7 @@ Expander = Annotated[
         metavar="MODEL",
         help="Name or path of an expander, or none.",
         autocompletion=completing.expanders,
+        rich_help_panel=MODELS,
     ),
 ]
 Reranker = Annotated[
@@ -167,12 +251,20 @@ Reranker = Annotated[
         metavar="MODEL",
         help="Name or path of a reranker, or none.",
         autocompletion=completing.rerankers,
+        rich_help_panel=MODELS,
     ),
 ]
-NoExpand = Annotated[bool, typer.Option("--no-expand", help="No local expansion.")]
-NoRerank = Annotated[bool, typer.Option("--no-rerank", help="No reranking.")]
+NoExpand = Annotated[
+    bool, typer.Option("--no-expand", help="No local expansion.", rich_help_panel=MODELS)
+]
+NoRerank = Annotated[
+    bool, typer.Option("--no-rerank", help="No reranking.", rich_help_panel=MODELS)
+]
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Neither read nor keep what models answer.")
+    bool,
+    typer.Option(
+        "--no-cache", help="Neither read nor keep what models answer.", rich_help_panel=MODELS
+    ),
 ]
 Budget = Annotated[
     float | None,
@@ -181,38 +273,63 @@ Budget = Annotated[
         metavar="SECONDS",
         callback=_number,
         help="Most time for reranking; what was read by then counts.",
+        rich_help_panel=MODELS,
     ),
 ]
 PassageTokens = Annotated[
-    int, typer.Option(min=16, max=1024, help="Longest passage that is reranked, in tokens.")
+    int,
+    typer.Option(
+        metavar="N",
+        min=16,
+        max=1024,
+        help="Longest passage that is reranked, in tokens.",
+        rich_help_panel=MODELS,
+    ),
 ]
-Device = Annotated[str, typer.Option(help="Where models run: auto, cpu, metal or cuda.")]
+Device = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND", help="Where models run: auto, cpu, metal or cuda.", rich_help_panel=MODELS
+    ),
+]
 Admit = Annotated[
     bool,
     typer.Option(
         "--admit",
         help="Show only what the policy lets pass as evidence, or stop; it proves neither truth nor completeness.",
+        rich_help_panel=EVIDENCE,
     ),
 ]
 Policy = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The policy, where none is configured; implies --admit."),
+    typer.Option(
+        metavar="FILE",
+        help="The policy, where none is configured; implies --admit.",
+        rich_help_panel=EVIDENCE,
+    ),
 ]
 AsOf = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Decide as of this RFC 3339 time instead of now."),
+    typer.Option(
+        metavar="TIME",
+        help="Decide as of this RFC 3339 time instead of now.",
+        rich_help_panel=EVIDENCE,
+    ),
 ]
 Trace = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         help="Write what was decided, without any text, for the notes' owner; to a new file.",
+        rich_help_panel=EVIDENCE,
     ),
 ]
 Batch = Annotated[
     bool,
     typer.Option(
-        "--batch", help="Each line of stdin is a question; each answer is one line of JSON."
+        "--batch",
+        help="Each line of stdin is a question; each answer is one line of JSON.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 NoEmbed = Annotated[

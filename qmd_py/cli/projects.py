@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def init() -> None:
     """Make an index in this folder, `.qmd/index.sqlite`; commands run below it then use that one.
 
+    qmd init
+
     qmd init && qmd index docs
     """
     from qmd_py.store.writer import Writer
@@ -46,7 +48,9 @@ def import_config(
 ) -> None:
     """Take over the collections of the npm qmd: folders, masks, ignores and contexts.
 
-    qmd import-config ~/.config/qmd/index.yml && qmd index
+    qmd import-config ~/.config/qmd/index.yml
+
+    qmd import-config old/index.yml --index old && qmd index --index old
     """
     from qmd_py import foreign, indexing
     from qmd_py.store.writer import Writer
