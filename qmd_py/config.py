@@ -41,6 +41,9 @@ class Settings:
     rerank: str | None = None
     """The model that reranks, likewise."""
     metadata: Keys = field(default_factory=Keys)
+    editor: str | None = None
+    """The address by which an editor opens a line, with `{path}` and perhaps `{line}`, or `none`: no
+    links; None: a `file://` address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +238,7 @@ def _settings(table: Mapping[str, object], file: Path) -> Settings:
         expand=_model(table, "expand", file),
         rerank=_model(table, "rerank", file),
         metadata=_keys(table.get("metadata", {}), file),
+        editor=_editor(table.get("editor"), file),
     )
 
 
@@ -258,6 +262,17 @@ def _model(table: Mapping[str, object], role: str, file: Path) -> str | None:
         raise ConfigError(f"'{role}' in {file} must be the name of a model, a path or \"none\"")
     path = _path(value)
     return str(file.parent / path) if path and ("/" in value or path.suffix == ".gguf") else value
+
+
+def _editor(value: object, file: Path) -> str | None:
+    if value is None or value == "none":
+        return value
+    if not isinstance(value, str) or "://" not in value or "{path}" not in value:
+        raise ConfigError(
+            f"'editor' in {file} must be an address such as \"vscode://file{{path}}:{{line}}\", "
+            'or "none"'
+        )
+    return value
 
 
 def _number(table: Mapping[str, object], key: str, default: int, least: int, file: Path) -> int:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import textwrap
@@ -289,11 +290,11 @@ def evil(qmd: "Callable[..., Result]", tmp_path: Path) -> Path:
     return folder
 
 
-def on_a_terminal(*words: str) -> str:
+def on_a_terminal(*words: str, term: str = "dumb") -> str:
     """What a command writes to a terminal, notices included."""
     leader, follower = pty.openpty()
     command = [sys.executable, "-m", "qmd_py", *words]
-    env = {**os.environ, "TERM": "dumb"}
+    env = {**os.environ, "TERM": term, "NO_COLOR": ""}
     with subprocess.Popen(
         command, stdin=follower, stdout=follower, stderr=follower, env=env
     ) as run:
@@ -323,6 +324,23 @@ def test_nothing_commands_the_terminal(evil: Path, words: str) -> None:
     assert "Traceback" not in shown
     if words.endswith("--json"):
         json.loads(shown)
+
+
+@pytest.mark.parametrize("words", ["search evil --full", "section 1", "get 1", "toc 1"])
+def test_on_a_coloured_terminal_all_commands_are_ours(evil: Path, words: str) -> None:
+    (note,) = (path for path in evil.iterdir() if not path.is_symlink())
+    with note.open("a") as stream:
+        stream.write(
+            "&#27;]0;title&#7; &#x202e;\n\n<b\x1b[2J>\n\n[x](http://a&#27;]0;&#7; '&#7;')\n\n"
+        )
+        stream.write(
+            f"```{EVIL}\n{EVIL}\n```\n\n| {EVIL} |\n|---|\n| &#27;c |\n\n![&#27;c](&#27;c)\n"
+        )
+    shown = on_a_terminal(*words.split(), term="xterm-256color")
+    assert "\x1b[" in shown
+    colours = re.compile(r"\x1b\[[\d;]*m|\x1b\]8;(?:id=\d+;file://[!-~]*|;)\x1b\\")
+    assert not UNSAFE & set(colours.sub("", shown)), words
+    assert "Traceback" not in shown
 
 
 def test_a_pipe_gets_the_note_as_it_is(qmd: "Callable[..., Result]", evil: Path) -> None:

@@ -109,11 +109,11 @@ def _is_word(arg: str, options: dict[str, bool]) -> bool:
 
 def emit(text: str) -> None:
     """Write the answer to stdout: as it is, but on a terminal without what could command it."""
-    _write(styled.safe(text) if sys.stdout.isatty() else text)
+    emit_styled(styled.safe(text) if sys.stdout.isatty() else text)
 
 
-def _write(text: str) -> None:
-    """Write to stdout; a reader that has seen enough is no error.
+def emit_styled(text: str) -> None:
+    """Write text to stdout that `render` has made harmless and styled; a reader may leave.
 
     Raises:
         QmdError: it cannot be written (the disk is full, say).
@@ -135,7 +135,7 @@ def _write(text: str) -> None:
 
 def show(lines: Sequence[Line]) -> None:
     """Write styled lines: coloured on a terminal, plain elsewhere."""
-    _write(styled.coloured(lines) if sys.stdout.isatty() else styled.plain(lines))
+    emit_styled(styled.coloured(lines) if sys.stdout.isatty() else styled.plain(lines))
 
 
 @contextlib.contextmanager
@@ -147,12 +147,16 @@ def screen() -> Iterator[Callable[[Sequence[Line]], None]]:
     if not sys.stdout.isatty():
         yield lambda _lines: None
         return
+    from rich.console import Console
     from rich.live import Live
+
+    console = Console(highlight=False)
 
     with contextlib.ExitStack() as stack:
 
         def preview(lines: Sequence[Line]) -> None:
-            live = Live(styled.text(lines), transient=True, auto_refresh=False)
+            shown = styled.text(lines, console)
+            live = Live(shown, console=console, transient=True, auto_refresh=False)
             stack.enter_context(live)
 
         yield preview

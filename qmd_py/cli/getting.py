@@ -13,7 +13,7 @@ from qmd_py import passages, sections
 from qmd_py.cli import completing
 from qmd_py.cli.app import IndexOption, Status, emit, notice
 from qmd_py.cli.options import AsOf, Policy
-from qmd_py.cli.reading import admitted, opened
+from qmd_py.cli.reading import admitted, emit_note, opened
 from qmd_py.errors import QmdError, UsageError
 from qmd_py.records import SectionText
 from qmd_py.references import Admitted, Pointer, matching
@@ -52,7 +52,7 @@ def get(
             gathered.take(store, name)
     texts = gathered.texts
     if texts or as_json:
-        emit(machine.texts_json(texts) if as_json else _printed(texts))
+        _emit(texts, as_json)
     if gathered.failed:
         raise typer.Exit(Status.ERROR)
     if not texts:
@@ -129,11 +129,18 @@ def _names(typed: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-def _printed(texts: Sequence[SectionText]) -> str:
-    """The text; of several, each under a line that names it."""
-    if len(texts) == 1:
-        return _ended(texts[0].text)
-    return "\n".join(f"==> {_place(text)} <==\n{_ended(text.text)}" for text in texts)
+def _emit(texts: Sequence[SectionText], as_json: bool) -> None:
+    """Write the text; of several, each under a line that names it."""
+    if as_json:
+        emit(machine.texts_json(texts))
+        return
+    for at, text in enumerate(texts):
+        if len(texts) > 1:
+            emit("\n" * bool(at) + f"==> {_place(text)} <==\n")
+        if text.section_tokens < text.note_tokens and not text.toc_path:
+            emit(_ended(text.text))  # lines that were asked for by number are wanted as they are
+        else:
+            emit_note(text.path, _ended(text.text))
 
 
 def _place(text: SectionText) -> str:

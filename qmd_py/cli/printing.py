@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import typer
 
 from qmd_py.cli.app import Status, emit, notice, show
+from qmd_py.config import Settings
 from qmd_py.errors import UsageError
 from qmd_py.records import Answer
 from qmd_py.render import styled
@@ -54,7 +55,7 @@ class Shown:
 
 
 def print_answer(
-    found: Answer, shown: Shown, max_bytes: int, analyzer: Analyzer | None = None
+    found: Answer, shown: Shown, settings: Settings, analyzer: Analyzer | None = None
 ) -> None:
     """Print an answer, and end with the status that says whether anything was found.
 
@@ -62,11 +63,15 @@ def print_answer(
         Exit: nothing was found.
     """
     if shown.form:
-        emit(formatted(found, shown, max_bytes))
+        emit(formatted(found, shown, settings.max_bytes))
     else:
         from qmd_py.render import people
 
-        show(people.answer_lines(found, analyzer or Analyzer(()), explain=shown.explain))
+        show(
+            people.answer_lines(
+                found, analyzer or Analyzer(()), explain=shown.explain, editor=settings.editor
+            )
+        )
     _remark(found)
     if not found.hits:
         raise typer.Exit(Status.NOTHING_FOUND)

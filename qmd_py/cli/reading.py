@@ -11,7 +11,7 @@ import typer
 
 from qmd_py.cli import completing
 from qmd_py.cli.admitting import Admission
-from qmd_py.cli.app import IndexOption, Status, configured, emit, notice, show
+from qmd_py.cli.app import IndexOption, Status, configured, emit, emit_styled, notice, show
 from qmd_py.cli.options import AsOf, Policy
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
@@ -91,9 +91,20 @@ def section(
 
         emit(to_html(kinds.as_markdown(found.path, found.text)))
     else:
-        emit(found.text.rstrip("\n") + "\n")
+        emit_note(found.path, found.text.rstrip("\n") + "\n")
         if sys.stderr.isatty():
             notice(f"about {found.section_tokens} tokens of the note's {found.note_tokens}")
+
+
+def emit_note(path: str, text: str) -> None:
+    """Write text of a note to stdout: laid out on a terminal, elsewhere as it is."""
+    if not sys.stdout.isatty():
+        emit(text)
+        return
+    from qmd_py.formats import kinds
+    from qmd_py.render import read
+
+    emit_styled(read.laid_out(kinds.as_markdown(path, text)))
 
 
 def toc(
@@ -118,7 +129,7 @@ def toc(
     if as_json:
         emit(machine.toc_json(replace(found, title=document.title), entries))
     else:
-        show(people.toc_lines(entries))
+        show(people.toc_lines(entries, found.pid))
 
 
 def ls(

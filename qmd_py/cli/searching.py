@@ -161,10 +161,11 @@ def answer(
             analyzer = analyzer_for(store.languages)
             # nothing is shown before its trace is kept
             if not shown.form and sys.stdout.isatty() and not admission.trace:
-                ask = replace(ask, early=lambda early: preview(_early(early, analyzer)))
+                editor = config.settings.editor
+                ask = replace(ask, early=lambda early: preview(_early(early, analyzer, editor)))
             found = pipeline(mode)(store, text, ask, models, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)
-    print_answer(found, shown, config.settings.max_bytes, analyzer)
+    print_answer(found, shown, config.settings, analyzer)
 
 
 def list_notes(
@@ -179,7 +180,7 @@ def list_notes(
             check_collections(store, wanted.collections)
             found = filtering.listed(store, ask, limit, wanted, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)
-    print_answer(found, shown, config.settings.max_bytes)
+    print_answer(found, shown, config.settings)
 
 
 def _gate(
@@ -200,10 +201,10 @@ def _gate(
         raise
 
 
-def _early(found: Answer, analyzer: Analyzer) -> list[Line]:
+def _early(found: Answer, analyzer: Analyzer, editor: str | None) -> list[Line]:
     from qmd_py.render import people
 
-    return people.early_lines(found, analyzer)
+    return people.early_lines(found, analyzer, editor)
 
 
 def question(words: list[str] | None) -> str:

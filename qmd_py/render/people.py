@@ -16,8 +16,10 @@ from qmd_py.records import (
     Section,
     StoredNote,
 )
+from qmd_py.render import styled
 from qmd_py.render.admitted import stop_lines
-from qmd_py.render.styled import Line
+from qmd_py.render.places import address
+from qmd_py.render.styled import HANG, Line
 from qmd_py.terms import Analyzer
 
 if TYPE_CHECKING:
@@ -26,32 +28,45 @@ if TYPE_CHECKING:
 _REASONS = 5  # shown of what was passed over; the line stays readable
 
 
-def answer_lines(answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
-    """Place, pid, breadcrumb, score and snippet of each hit, then its further places."""
+def answer_lines(
+    answer: Answer, analyzer: Analyzer, *, explain: bool, editor: str | None = None
+) -> list[Line]:
+    """Place, score, pid, breadcrumb and snippet of each hit, then its further places.
+
+    Args:
+        answer: what was found.
+        analyzer: finds the question's words in snippets.
+        explain: whether to show how the order came about.
+        editor: the address of a place, as in the settings.
+    """
     if answer.mode == "list":
-        return [line for hit in answer.hits for line in _listed(hit)]
+        return [line for hit in answer.hits for line in _listed(hit, editor)]
     lines = _pipeline(answer) if explain else []
     lines += [[(line, "title")] for line in stop_lines(answer)]
     for hit in answer.hits:
         if lines:
             lines.append([])
-        lines += _hit(hit, answer, analyzer, explain=explain)
+        lines += _hit(hit, answer, analyzer, explain=explain, editor=editor)
     return lines
 
 
-def early_lines(answer: Answer, analyzer: Analyzer) -> list[Line]:
+def early_lines(answer: Answer, analyzer: Analyzer, editor: str | None = None) -> list[Line]:
     """The answer before it is reranked, under a line that says so."""
-    lines = answer_lines(answer, analyzer, explain=False)
+    lines = answer_lines(answer, analyzer, explain=False, editor=editor)
     return [[("reranking… this order is not final", "faint")], [], *lines]
 
 
-def toc_lines(toc: Sequence[Section]) -> list[Line]:
-    """The toc as a tree, each entry with its line number."""
+def toc_lines(toc: Sequence[Section], pid: int) -> list[Line]:
+    """The toc as a tree, each entry with its line number; a terminal shows `PID:LINE`, to copy."""
     width = max((len(str(section.line)) for section in toc), default=1)
     return [
         [
-            (str(section.line).rjust(width), "number"),
-            ("  " * max(len(section.path), 1) + section.path[-1], ""),
+            (" " * (width - len(str(section.line))), ""),
+            (f"{pid}:", "rest"),
+            (str(section.line), "number"),
+            ("  " * max(len(section.path), 1), ""),
+            HANG,
+            (section.path[-1], "title" if len(section.path) == 1 else ""),
         ]
         for section in toc
     ]
@@ -157,21 +172,31 @@ def embed_line(report: EmbedReport) -> str:
     return f"{done}, {report.pending} pending: run 'qmd embed'" if report.pending else done
 
 
-def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list[Line]:
+def _hit(
+    hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool, editor: str | None
+) -> list[Line]:
     best, *others = hit.matches
+    place = f"{_shown_path(hit.file)}:{best.snippet_line}"
     lines: list[Line] = [
         [
-            (f"{_shown_path(hit.file)}:{best.snippet_line}", "place"),
+            (place, f"place {address(hit.file, best.snippet_line, editor)}"),
+            HANG,
             (f"  {hit.score:.2f}", "number"),
+            *styled.bar(hit.score),
             (_linked(hit), "faint"),
             (f"  {hit.stale}" if hit.stale else "", "faint"),
         ],
-        [(f"#{hit.pid} ", "faint"), (best.breadcrumb, "title")],
+        [(f"#{hit.pid} ", "faint"), HANG, (best.breadcrumb, "title")],
     ]
-    lines += [[("about ", "faint"), (text, "")] for text in hit.contexts]
+    lines += [[("about ", "faint"), HANG, (text, "")] for text in hit.contexts]
     lines.append(_marked(best.snippet, answer, analyzer))
     lines += [
-        [("also ", "faint"), (match.breadcrumb, ""), (f"  line {match.line}", "faint")]
+        [
+            ("also ", "faint"),
+            HANG,
+            (match.breadcrumb, ""),
+            (f"  line {match.line}", f"faint {address(hit.file, match.line, editor)}"),
+        ]
         for match in others
     ]
     if answer.decision:
@@ -185,10 +210,11 @@ def _hit(hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool) -> list
     return lines
 
 
-def _listed(hit: Hit) -> list[Line]:
+def _listed(hit: Hit, editor: str | None) -> list[Line]:
     """A note that was asked for by filters alone, on one line, and the whole of it if wanted."""
     line: Line = [
-        (_shown_path(hit.file), "place"),
+        (_shown_path(hit.file), f"place {address(hit.file, 1, editor)}"),
+        HANG,
         (_linked(hit), "faint"),
         (f"  {hit.stale}" if hit.stale else "", "faint"),
         (f"  #{hit.pid} ", "faint"),

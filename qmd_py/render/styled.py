@@ -1,24 +1,38 @@
-"""Styled text: plain when piped, coloured by rich on a terminal."""
+"""Styled text: plain when piped; coloured, linked and wrapped by rich on a terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from qmd_py.visible import UNSAFE
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.style import Style
     from rich.text import Text
 
 Piece = tuple[str, str]
-"""Text and the name of its style; an empty name is plain."""
+"""Text and the name of its style, perhaps with an address after a blank, to which a terminal links the
+text; an empty name is plain."""
 Line = list[Piece]
 
+HANG: Piece = ("", "hang")
+"""Stands where a line goes on below when it is wider than the terminal; what is before it stays whole."""
+
+# each is legible on light and on dark; yellow and blue are not
 _STYLES = {
     "place": "magenta",
     "title": "bold",
-    "marked": "bold yellow",
+    "marked": "bold red",
     "faint": "dim",
     "number": "cyan",
+    "bar": "cyan",
+    "rest": "dim",
 }
+_DRAWN = {"bar", "rest"}
+"""Styles of what only a terminal shows."""
+_BAR = 8  # columns
+_NARROWEST = 20  # columns; in a narrower window nothing is won by wrapping words
+_INDENT = 2
 
 
 def safe(text: str) -> str:
@@ -31,9 +45,18 @@ def escaped(json: str) -> str:
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json)
 
 
+def bar(share: float, columns: int = _BAR) -> Line:
+    """A bar for a share from 0 to 1; a pipe gets none."""
+    full = max(0, min(columns, round(share * columns)))
+    return [(" " + "━" * full, "bar"), ("╌" * (columns - full), "rest")]
+
+
 def plain(lines: Iterable[Line]) -> str:
     """The lines without style."""
-    return "".join("".join(_piece(text) for text, _ in line) + "\n" for line in lines)
+    return "".join(
+        "".join(_piece(text) for text, style in line if style not in _DRAWN) + "\n"
+        for line in lines
+    )
 
 
 def coloured(lines: Iterable[Line]) -> str:
@@ -44,16 +67,68 @@ def coloured(lines: Iterable[Line]) -> str:
     console = Console(highlight=False, soft_wrap=True)
     with console.capture() as captured:
         if shown:
-            console.print(text(shown))
+            console.print(text(shown, console))
     return captured.get()
 
 
-def text(lines: Iterable[Line]) -> "Text":
-    """The lines as one text of rich's."""
+def text(lines: Iterable[Line], console: "Console") -> "Text":
+    """The lines as one text of rich's, wrapped to the width of a console."""
     from rich.text import Text
 
-    pieces = [[(_piece(part), _STYLES.get(style, "")) for part, style in line] for line in lines]
-    return Text("\n").join(Text.assemble(*line) for line in pieces)
+    return Text("\n").join(part for line in lines for part in _wrapped(line, console))
+
+
+def width(text: str) -> int:
+    """How many columns a text takes on a terminal."""
+    from rich.cells import cell_len
+
+    return cell_len(_piece(text))
+
+
+def filled(text: str, columns: int) -> str:
+    """The text with blanks up to so many columns."""
+    return text + " " * (columns - width(text))
+
+
+def _wrapped(line: Line, console: "Console") -> "Iterator[Text]":
+    whole = _assembled(line, console)
+    if whole.cell_len <= console.width or console.width < _NARROWEST:
+        yield whole
+        return
+    if HANG not in line:
+        if any(style.startswith("place") for _, style in line):
+            yield whole  # a path is for copying
+            return
+        indent = len(whole.plain) - len(whole.plain.lstrip(" "))
+        label, body = whole[:indent], whole[indent:]
+    else:
+        at = line.index(HANG)
+        label, body = _assembled(line[:at], console), _assembled(line[at:], console)
+        indent = label.cell_len
+    if indent > console.width // 2:
+        yield label
+        label, indent = _assembled([(" " * _INDENT, "")], console), _INDENT
+        body = body[len(body.plain) - len(body.plain.lstrip(" ")) :]
+    first, *others = body.wrap(console, console.width - indent)
+    yield label + first
+    for other in others:
+        yield _assembled([(" " * indent, "")], console) + other
+
+
+def _assembled(line: Line, console: "Console") -> "Text":
+    from rich.text import Text
+
+    return Text.assemble(*((_piece(part), _style(style, console)) for part, style in line))
+
+
+def _style(style: str, console: "Console") -> "Style":
+    from rich.style import Style
+
+    name, _, address = style.partition(" ")
+    known = Style.parse(_STYLES.get(name, ""))
+    if not address or console.color_system is None or console.no_color:
+        return known
+    return known + Style(link=safe(address))
 
 
 def _piece(text: str) -> str:

@@ -138,7 +138,7 @@ def test_no_colour_where_none_is_wanted(shelf: Shelf, env: dict[str, str]) -> No
 def test_colour_on_a_terminal_in_every_script(shelf: Shelf) -> None:
     shown, _ = on_a_terminal(shelf, "search", "蘋果")
     assert b"\x1b[" in shown
-    assert "\x1b[1;33m蘋果\x1b[0m" in shown.decode()
+    assert "\x1b[1;31m蘋果\x1b[0m" in shown.decode()
 
 
 @pytest.mark.parametrize("what", ["screen", "bar"])

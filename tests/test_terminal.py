@@ -1,0 +1,155 @@
+"""What a person sees: wrapped to the window, linked, coloured; and what a pipe gets of it."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.cells import cell_len
+
+from qmd_py import sections
+from qmd_py.cli import app, getting, reading
+from qmd_py.render import people, read, styled
+from qmd_py.render.places import address
+from qmd_py.render.styled import HANG, Line
+from qmd_py.store.reader import Reader
+
+if TYPE_CHECKING:
+    from typer.testing import Result
+
+Qmd = Callable[..., "Result"]
+LINKS = re.compile(r"\x1b\]8;id=\d+;([^\x1b]+)\x1b")
+WORDS = "保存在陰涼處的蘋果 keeps its words 👨‍👩‍👧 whole where it can be seen in any window"
+
+
+@pytest.fixture
+def colours(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A terminal that shows colours, without a terminal."""
+    monkeypatch.setenv("NO_COLOR", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    return monkeypatch
+
+
+@pytest.fixture
+def screen(colours: pytest.MonkeyPatch, qmd: Qmd) -> Qmd:
+    """The command line as on a terminal."""
+    colours.setattr(app, "show", lambda lines: app.emit_styled(styled.coloured(lines)))
+    for module in (reading, getting):
+        colours.setattr(
+            module, "emit_note", lambda _path, text: app.emit_styled(read.laid_out(text))
+        )
+    colours.setattr(reading, "show", app.show)
+    colours.setattr("qmd_py.cli.printing.show", app.show)
+    return qmd
+
+
+def plainly(shown: str) -> str:
+    return re.sub(r"\x1b\[[\d;]*m|\x1b\]8;[^\x1b]*\x1b\\\\", "", shown)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+def test_words_are_wrapped_and_hang(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    line: Line = [("label ", "faint"), HANG, (WORDS, "")]
+    first, *others = styled.coloured([line]).splitlines()
+    assert first.startswith("label ")
+    assert all(other.startswith(" " * 6) for other in others)
+    assert max(map(cell_len, (first, *others))) <= columns
+    assert "".join(part[6:].strip() for part in (first, *others)).replace(" ", "") == WORDS.replace(
+        " ", ""
+    )
+
+
+def test_a_long_label_stays_whole_for_copying(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    place = "a folder/with a name/that is long/and a note.md:12"
+    shown = styled.coloured([[(place, "place"), HANG, ("  0.50", "number")], [(place, "place")]])
+    assert shown.splitlines() == [place, "  0.50", place]
+
+
+def test_a_pipe_gets_no_bars() -> None:
+    line: Line = [("0.50", "number"), *styled.bar(0.5)]
+    assert styled.plain([line]) == "0.50\n"
+    assert styled.coloured([line]) == "0.50 ━━━━╌╌╌╌\n"
+
+
+@pytest.mark.parametrize(("share", "full"), [(0, 0), (0.49, 4), (1, 8), (1.5, 8), (-1, 0)])
+def test_a_bar_is_as_long_as_its_share(share: float, full: int) -> None:
+    assert styled.plain([[(text, "") for text, _ in styled.bar(share)]]).count("━") == full
+
+
+def test_hits_are_linked_where_colours_are(screen: Qmd, vault: Path) -> None:
+    screen("index", "--no-embed", vault)
+    shown = screen("search", "fixed pool of workers", "-n", "1").stdout
+    place = vault / "en/Go Concurrency Patterns.md"
+    assert LINKS.search(shown)
+    assert LINKS.findall(shown)[0] == place.as_uri()
+    assert "\x1b[1;31mworkers\x1b[0m" in shown
+
+
+@pytest.mark.parametrize("variable", [("NO_COLOR", "1"), ("TERM", "dumb")], ids=str)
+def test_hits_are_not_linked_without_colours(
+    colours: pytest.MonkeyPatch, variable: tuple[str, str]
+) -> None:
+    colours.setenv(*variable)
+    assert styled.coloured([[("x", "place file:///x"), ("y", "marked")]]).count("\x1b]") == 0
+
+
+def test_links_open_the_users_editor(
+    screen: Qmd, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QMD_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").write_text('editor = "vscode://file{path}:{line}"')
+    screen("index", "--no-embed", vault)
+    shown = screen("search", "fixed pool of workers", "-n", "1").stdout
+    assert LINKS.findall(shown)[0].endswith("/en/Go%20Concurrency%20Patterns.md:27")
+    (tmp_path / "config.toml").write_text('editor = "none"')
+    assert not LINKS.search(screen("search", "fixed pool of workers", "-n", "1").stdout)
+    (tmp_path / "config.toml").write_text('editor = "vim"')
+    refused = screen("search", "pool")
+    assert refused.exit_code == 2
+    assert "'editor' in" in refused.stderr
+
+
+def test_an_address_holds_no_sign_that_a_name_could_hold() -> None:
+    assert address("/a b/\x1b]0;%\udcff.md", 3) == "file:///a%20b/%1B%5D0%3B%25%FF.md"
+
+
+def test_the_toc_shows_what_section_takes(screen: Qmd, vault: Path) -> None:
+    screen("index", "--no-embed", vault)
+    with Reader.open(app.configured(None).index) as store:
+        pids = [int(line.split()[0]) for line in plainly(screen("ls").stdout).splitlines()]
+        for pid in pids:
+            toc = store.toc(pid)
+            shown = [
+                plainly(line) for line in styled.coloured(people.toc_lines(toc, pid)).splitlines()
+            ]
+            for section, line in zip(toc, shown, strict=True):
+                number = line.split()[0]
+                assert number == f"{pid}:{section.line}"
+                assert sections.section(store, number, [], 10**7).toc_path == section.path
+
+
+def test_a_section_is_laid_out_on_a_terminal(screen: Qmd, folder: Path) -> None:
+    note = "---\ntags: [a]\n---\n# A\n\nSome **bold** `code` [there](http://b.c).\n\n- one\n\n<i>x</i>\n"
+    (folder / "a.md").write_text(note)
+    screen("index", "--no-embed", folder)
+    shown = plainly(screen("section", "1").stdout)
+    assert shown == (
+        "---\ntags: [a]\n---\n\n# A\n\nSome bold code there (http://b.c).\n\n • one\n\n<i>x</i>\n"
+    )
+    assert plainly(screen("get", "1").stdout) == shown
+    assert screen("get", "1:6:1").stdout == "Some **bold** `code` [there](http://b.c).\n"
+
+
+def test_a_pipe_gets_the_section_as_it_is(qmd: Qmd, folder: Path) -> None:
+    (folder / "a.md").write_text("# A\n\nSome **bold**\n")
+    qmd("index", "--no-embed", folder)
+    assert qmd("section", "1").stdout == qmd("get", "1").stdout == "# A\n\nSome **bold**\n"
+
+
+def test_a_note_too_long_to_lay_out_is_shown_as_it_is(colours: pytest.MonkeyPatch) -> None:
+    text = "**a** " * 40_000
+    assert read.laid_out(text) == text + "\n"
