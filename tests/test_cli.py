@@ -411,8 +411,8 @@ def test_explain_shows_the_rank_in_each_run(qmd: Qmd, notes: Path) -> None:
     assert "bm25" not in qmd("search", "cool").stdout
     explained = qmd("search", "cool", "--explain").stdout
     assert re.search(r"^  bm25 +1 +\d", explained, re.MULTILINE)
-    assert re.search(r"^retrieve +\d+ ms", explained, re.MULTILINE)
-    assert re.search(r"^  bm25 +1 +\d", qmd("query", "cool", "--explain").stdout, re.MULTILINE)
+    assert re.search(r"^├ retrieve +\d+ ms", explained, re.MULTILINE)
+    assert re.search(r"^    bm25 +1 +\d", qmd("query", "cool", "--explain").stdout, re.MULTILINE)
 
 
 def test_full_shows_whole_notes(qmd: Qmd, notes: Path) -> None:

@@ -57,7 +57,7 @@ class TestList:
     def test_is_aligned_and_marks_what_is_used(self, qmd) -> None:
         lines = qmd("models", "list").stdout.splitlines()
         assert [line.split()[0] for line in lines] == ["embed"] * 3 + ["expand"] * 4 + ["rerank"]
-        assert [line[10:].split()[0] for line in lines if line[8] == "*"] == [
+        assert [line[9:].split()[0] for line in lines if line[7] == "*"] == [
             "e5-small",
             "qwen3-0.6b",
             "qwen3-reranker-0.6b",

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.cells import cell_len
 
 from qmd_py import sections
 from qmd_py.cli import app, getting, reading
-from qmd_py.render import people, read, styled
+from qmd_py.evaluation.judging import Row
+from qmd_py.records import Answer, Collection, Hit, Match, Scope, Share, Source, Stage, Variant
+from qmd_py.render import explained, people, read, styled, tables
 from qmd_py.render.places import address
 from qmd_py.render.styled import HANG, Line
 from qmd_py.store.reader import Reader
@@ -75,6 +77,11 @@ def test_a_pipe_gets_no_bars() -> None:
     assert styled.coloured([line]) == "0.50 ━━━━╌╌╌╌\n"
 
 
+def test_bars_give_way_to_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert styled.coloured([[("fifteen columns", ""), *styled.bar(0.5)]]) == "fifteen columns\n"
+
+
 @pytest.mark.parametrize(("share", "full"), [(0, 0), (0.49, 4), (1, 8), (1.5, 8), (-1, 0)])
 def test_a_bar_is_as_long_as_its_share(share: float, full: int) -> None:
     assert styled.plain([[(text, "") for text, _ in styled.bar(share)]]).count("━") == full
@@ -120,8 +127,7 @@ def test_an_address_holds_no_sign_that_a_name_could_hold() -> None:
 def test_the_toc_shows_what_section_takes(screen: Qmd, vault: Path) -> None:
     screen("index", "--no-embed", vault)
     with Reader.open(app.configured(None).index) as store:
-        pids = [int(line.split()[0]) for line in plainly(screen("ls").stdout).splitlines()]
-        for pid in pids:
+        for pid in (note.pid for note in store.notes_of(Scope())):
             toc = store.toc(pid)
             shown = [
                 plainly(line) for line in styled.coloured(people.toc_lines(toc, pid)).splitlines()
@@ -153,3 +159,92 @@ def test_a_pipe_gets_the_section_as_it_is(qmd: Qmd, folder: Path) -> None:
 def test_a_note_too_long_to_lay_out_is_shown_as_it_is(colours: pytest.MonkeyPatch) -> None:
     text = "**a** " * 40_000
     assert read.laid_out(text) == text + "\n"
+
+
+SHARES = (
+    Share("words", 1, 12.5, 0.5),
+    Share("dense", 3, 0.9, 0.25),
+    Share("bm25", 1, 12.5, None),
+    Share("near", 2, 4.0, None),
+)
+
+
+def hit(score: float, evidence: dict[str, float], *more: Share) -> Hit:
+    match = Match(("A",), "a", "A", 1, 2, 1, "", "", score, evidence)
+    source = Source("c/1/a", None, "", None, "", None, ())
+    return Hit(1, "c", "a.md", "/a.md", "A", score, (), (match,), source, shares=SHARES + more)
+
+
+def answer(*skipped: str, **fields: Any) -> Answer:
+    stages = (Stage("probe", 0.002), Stage("expand", 0.001, "by a model"), Stage("cite", 0.001))
+    return Answer("why", "query", "", skipped, (), stages=stages, **fields)
+
+
+def test_the_parts_of_a_list_stand_below_it() -> None:
+    lines = styled.plain(explained.shares(hit(0.6, {}), answer())).splitlines()
+    assert [line[2:10].rstrip() for line in lines[1:]] == [
+        "words",
+        "  bm25",
+        "  near",
+        "dense",
+        "fused",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "more", "ending"),
+    [
+        pytest.param({}, (), "0.750  sure of an answer 0.80 → 0.60", id="certainty"),
+        pytest.param({"rerank": 0.9}, (), "0.750  the reranker says 0.90 → 0.60", id="reranked"),
+        pytest.param({}, (Share("recent", 1, 1.0, None),), "0.750  its age → 0.60", id="by age"),
+    ],
+)
+def test_the_sum_leads_to_the_score(
+    evidence: dict[str, float], more: tuple[Share, ...], ending: str
+) -> None:
+    shown = styled.plain(explained.shares(hit(0.6, evidence, *more), answer()))
+    assert shown.endswith(ending + "\n")
+
+
+def test_what_was_left_out_stands_where_it_would_have_been() -> None:
+    found = answer(
+        "rerank: none is here",
+        "expand: broke down",
+        respelled={"wy": ("why",)},
+        variants=(Variant("lex", "because"),),
+        dropped=((Variant("vec", "that"), "too far"),),
+        widened_by="a model",
+    )
+    assert styled.plain(explained.pipeline(found)).splitlines() == [
+        "why",
+        "├ probe         2 ms",
+        "│   'wy' is not in the index, looked for why",
+        "├ expand        1 ms  by a model",
+        "│   skipped  broke down",
+        "│   from     a model",
+        "│   lex      because",
+        "│   vec      that  dropped: too far",
+        "├ rerank",
+        "│   skipped  none is here",
+        "└ cite          1 ms",
+    ]
+
+
+def test_an_answer_without_stages_is_explained_too() -> None:
+    found = Answer("why", "query", "", (), ())
+    assert styled.plain(explained.pipeline(found)) == "why\n"
+
+
+def test_measures_that_find_no_room_stand_in_another_block() -> None:
+    rows = [Row("蘋果", "", 3, measure, 0.5, 0.4, 0.6) for measure in ("RR", "R@5", "nDCG@10")]
+    wide = styled.plain(tables.measures(rows, signed=False))
+    narrow = styled.plain(tables.measures(rows, signed=False, columns=40))
+    assert wide.count("\n") == 2
+    assert narrow.count("\n\n") == 2
+    assert max(map(cell_len, narrow.splitlines())) <= 40
+
+
+def test_columns_of_wide_letters_are_aligned() -> None:
+    found = [Collection(1, "蘋果", "/a", (), (), 3), Collection(2, "b", "/b", (), (), 12)]
+    lines = styled.plain(people.collection_lines(found)).splitlines()
+    assert {cell_len(line[: line.index("/")]) for line in lines} == {16}

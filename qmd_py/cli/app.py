@@ -138,6 +138,13 @@ def show(lines: Sequence[Line]) -> None:
     emit_styled(styled.coloured(lines) if sys.stdout.isatty() else styled.plain(lines))
 
 
+def columns() -> int:
+    """How many columns the terminal has; 0 where stdout is none."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
 @contextlib.contextmanager
 def screen() -> Iterator[Callable[[Sequence[Line]], None]]:
     """Lines that stand on the terminal for the time being; nothing elsewhere.

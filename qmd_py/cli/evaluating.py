@@ -14,7 +14,7 @@ import typer
 import qmd_py
 from qmd_py.cache import Cache, NoCache
 from qmd_py.cli import completing
-from qmd_py.cli.app import IndexOption, bar, configured, emit, show
+from qmd_py.cli.app import IndexOption, bar, columns, configured, emit, show
 from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import Device, Expander, Reranker
 from qmd_py.cli.searching import known_runs, pipeline
@@ -254,4 +254,4 @@ def _print(rows: "Sequence[Row]", changes: "Sequence[Row]", as_json: bool) -> No
         return
     for table, signed in ((rows, False), (changes, True)):
         if table:
-            show(tables.measures(table, signed=signed))
+            show(tables.measures(table, signed=signed, columns=columns()))

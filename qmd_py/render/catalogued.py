@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from qmd_py.catalogue import BuiltIn, Hub, Listed, Local, Package, Server, Source, human_size
 from qmd_py.render import styled
-from qmd_py.render.styled import Line
+from qmd_py.render.styled import HANG, Line
 
 
 def lines(rows: Sequence[Listed]) -> list[Line]:
@@ -13,11 +13,12 @@ def lines(rows: Sequence[Listed]) -> list[Line]:
     name_width = max((len(row.spec.name) for row in rows), default=0)
     return [
         [
-            (f"{row.spec.role:<8}", "faint"),
+            (f"{row.spec.role:<7}", "faint"),
             ("* " if row.chosen else "  ", "marked"),
             (f"{row.spec.name:<{name_width}}", "title"),
             (f"{human_size(row.spec.size):>8}", "number"),
             (f"  {_state(row):<10}", "" if row.here else "faint"),
+            HANG,
             (row.spec.about, "faint"),
         ]
         for row in rows

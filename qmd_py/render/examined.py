@@ -7,7 +7,7 @@ from dataclasses import asdict
 from qmd_py.checking import all_well
 from qmd_py.records import Finding
 from qmd_py.render import styled
-from qmd_py.render.styled import Line
+from qmd_py.render.styled import HANG, Line
 
 _MARKS = {"good": ("ok  ", "faint"), "remark": ("-   ", "number"), "bad": ("BAD ", "marked")}
 
@@ -16,9 +16,11 @@ def lines(findings: Sequence[Finding]) -> list[Line]:
     """One line a finding, and below it what to do."""
     found: list[Line] = []
     for finding in findings:
-        found.append([_MARKS[finding.state], (f"{finding.what:<12}", "title"), (finding.said, "")])
+        found.append(
+            [_MARKS[finding.state], (f"{finding.what:<12}", "title"), HANG, (finding.said, "")]
+        )
         if finding.step:
-            found.append([(" " * 16, ""), (f"→ {finding.step}", "place")])
+            found.append([(" " * 16 + "→ ", "number"), HANG, (finding.step, "number")])
     return found
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from qmd_py.linking import Linked, Links
 from qmd_py.nearness import Related
 from qmd_py.records import Link
-from qmd_py.render.styled import Line
+from qmd_py.render import styled
+from qmd_py.render.styled import HANG, Line
 from qmd_py.store.contexts import Context
 
 _ARROWS = {"out": "→", "in": "←", "both": "↔", "": " "}
@@ -28,6 +29,7 @@ def related_lines(related: Sequence[Related]) -> list[Line]:
             (f"  {_ARROWS[one.linked]}  ", ""),
             (f"#{one.note.pid} ", "faint"),
             (f"{one.note.collection}/{one.note.path}", "place"),
+            HANG,
             (f"  {one.note.title}", "title"),
         ]
         for one in related
@@ -37,8 +39,10 @@ def related_lines(related: Sequence[Related]) -> list[Line]:
 def contexts_lines(contexts: Iterable[Context]) -> list[Line]:
     """Where, and what it is about."""
     rows = [("/".join(filter(None, (one.collection, one.path))), one.text) for one in contexts]
-    width = max((len(place) for place, _ in rows), default=0)
-    return [[(place.ljust(width), "place"), (f"  {text}", "")] for place, text in rows]
+    width = max((styled.width(place) for place, _ in rows), default=0)
+    return [
+        [(styled.filled(place, width) + "  ", "place"), HANG, (text, "")] for place, text in rows
+    ]
 
 
 def _linked(arrow: str, one: Linked) -> Line:
@@ -47,6 +51,7 @@ def _linked(arrow: str, one: Linked) -> Line:
         (f"{arrow}  ", ""),
         (f"#{one.note.pid} ", "faint"),
         (f"{one.note.collection}/{one.note.path}", "place"),
+        HANG,
         (f"  {one.note.title}", "title"),
         (f"  line {lines}", "faint"),
     ]

@@ -16,7 +16,7 @@ from qmd_py.records import (
     Section,
     StoredNote,
 )
-from qmd_py.render import styled
+from qmd_py.render import explained, styled
 from qmd_py.render.admitted import stop_lines
 from qmd_py.render.places import address
 from qmd_py.render.styled import HANG, Line
@@ -41,7 +41,7 @@ def answer_lines(
     """
     if answer.mode == "list":
         return [line for hit in answer.hits for line in _listed(hit, editor)]
-    lines = _pipeline(answer) if explain else []
+    lines = explained.pipeline(answer) if explain else []
     lines += [[(line, "title")] for line in stop_lines(answer)]
     for hit in answer.hits:
         if lines:
@@ -79,6 +79,7 @@ def notes_lines(notes: Sequence[StoredNote]) -> list[Line]:
         [
             (str(note.pid).rjust(width), "number"),
             (f"  {note.collection}/{note.path}", "place"),
+            HANG,
             (f"  {note.title}" if note.title != Path(note.path).stem else "", ""),
         ]
         for note in notes
@@ -87,20 +88,28 @@ def notes_lines(notes: Sequence[StoredNote]) -> list[Line]:
 
 def collection_lines(collections: Iterable[Collection]) -> list[Line]:
     """Name, number of notes and folder of each collection."""
+    shown = [(found.name, _count(found.notes, "note"), found.root) for found in collections]
+    names = max((styled.width(name) for name, _, _ in shown), default=0)
+    counts = max((len(count) for _, count, _ in shown), default=0)
     return [
-        [(found.name, "title"), (f"  {_count(found.notes, 'note')}  ", ""), (found.root, "place")]
-        for found in collections
+        [
+            (styled.filled(name, names), "title"),
+            (f"  {count.ljust(counts)}  ", ""),
+            HANG,
+            (root, "place"),
+        ]
+        for name, count, root in shown
     ]
 
 
 def collection_details(collection: Collection) -> list[Line]:
     """Everything about one collection."""
     return [
-        [("name    ", "faint"), (collection.name, "title")],
-        [("folder  ", "faint"), (collection.root, "place")],
-        [("notes   ", "faint"), (str(collection.notes), "")],
-        [("glob    ", "faint"), (", ".join(collection.globs) or "*.md, *.markdown", "")],
-        [("ignore  ", "faint"), (", ".join(collection.ignores) or "none of its own", "")],
+        [("name    ", "faint"), HANG, (collection.name, "title")],
+        [("folder  ", "faint"), HANG, (collection.root, "place")],
+        [("notes   ", "faint"), HANG, (str(collection.notes), "")],
+        [("glob    ", "faint"), HANG, (", ".join(collection.globs) or "*.md, *.markdown", "")],
+        [("ignore  ", "faint"), HANG, (", ".join(collection.ignores) or "none of its own", "")],
     ]
 
 
@@ -114,19 +123,19 @@ def status_lines(status: IndexStatus) -> list[Line]:
         )
     )
     lines: list[Line] = [
-        [("index      ", "faint"), (f"{status.file} ({status.bytes / 1e6:.1f} MB)", "place")],
-        [("holds      ", "faint"), (counts, "")],
-        [("languages  ", "faint"), (", ".join(status.languages) or "not set yet", "")],
-        [("updated    ", "faint"), (status.last_indexed or "never", "")],
+        [("index      ", "faint"), HANG, (f"{status.file} ({status.bytes / 1e6:.1f} MB)", "place")],
+        [("holds      ", "faint"), HANG, (counts, "")],
+        [("languages  ", "faint"), HANG, (", ".join(status.languages) or "not set yet", "")],
+        [("updated    ", "faint"), HANG, (status.last_indexed or "never", "")],
     ]
     for held in status.vectors or ():
         failed = f", {held.failed} failed" if held.failed else ""
         counts = f"{_count(held.vectors, 'vector')}, {held.pending} pending{failed}  "
-        lines.append([("embedded   ", "faint"), (counts, ""), (held.fingerprint, "faint")])
+        lines.append([("embedded   ", "faint"), HANG, (counts, ""), (held.fingerprint, "faint")])
     if not status.vectors:
-        lines.append([("embedded   ", "faint"), ("nothing yet: run 'qmd embed'", "")])
+        lines.append([("embedded   ", "faint"), HANG, ("nothing yet: run 'qmd embed'", "")])
     lines += [[("  ", ""), *line] for line in collection_lines(status.collections)]
-    lines += [[("problem    ", "faint"), (problem, "")] for problem in status.problems]
+    lines += [[("problem    ", "faint"), HANG, (problem, "")] for problem in status.problems]
     return lines
 
 
@@ -135,9 +144,9 @@ def cache_lines(state: "CacheState") -> list[Line]:
     used = f"{state.bytes / 1e6:.1f} of {state.bound / 1e6:.0f} MB"
     between = f"{state.oldest_use} to {state.newest_use}" if state.oldest_use else "never"
     return [
-        [("cache      ", "faint"), (f"{state.file} ({used})", "place")],
-        [("holds      ", "faint"), (cache_contents(state), "")],
-        [("last used  ", "faint"), (between, "")],
+        [("cache      ", "faint"), HANG, (f"{state.file} ({used})", "place")],
+        [("holds      ", "faint"), HANG, (cache_contents(state), "")],
+        [("last used  ", "faint"), HANG, (between, "")],
     ]
 
 
@@ -204,7 +213,7 @@ def _hit(
         told = f"{hit.source.record_id}  " + (f"revision {stated}  " if stated else "")
         lines.append([(told, "faint"), (answer.decision.status, "")])
     if explain and hit.shares:
-        lines += _shares(hit)
+        lines += explained.shares(hit, answer)
     if hit.body is not None:
         lines += [[(line, "")] for line in re.split(r"\r\n|\r|\n", hit.body)]
     return lines
@@ -242,39 +251,6 @@ def _marked(text: str, answer: Answer, analyzer: Analyzer) -> Line:
             ]
             at = span.end
     return [*line, (text[at:], "")]
-
-
-def _shares(hit: Hit) -> list[Line]:
-    """What each run said of a hit: its rank and score there, and its part of the hit's score."""
-    lines: list[Line] = [[("  run       rank      score   share", "faint")]]
-    for share in hit.shares:
-        part = "" if share.contribution is None else f"{share.contribution:8.3f}"
-        lines.append([(f"  {share.run:<8}{share.rank:6}{share.score:11.3f}{part}", "")])
-    return lines
-
-
-def _pipeline(answer: Answer) -> list[Line]:
-    """What each stage did and took, and how the question was worded."""
-    lines: list[Line] = [
-        [(f"{stage.name:<9}", "title"), (f"{stage.seconds * 1000:7.0f} ms  ", ""), (stage.note, "")]
-        for stage in answer.stages
-    ]
-    lines += [[("skipped  ", "faint"), (reason, "")] for reason in answer.skipped]
-    if answer.widened_by:
-        lines.append([("variants ", "faint"), (f"from {answer.widened_by}", "")])
-    lines += [[(f"  {v.kind:<7}", "faint"), (v.text, "")] for v in answer.variants]
-    lines += [
-        [(f"  {v.kind:<7}", "faint"), (v.text, "faint"), (f"  dropped: {reason}", "")]
-        for v, reason in answer.dropped
-    ]
-    return lines + _respelled(answer)
-
-
-def _respelled(answer: Answer) -> list[Line]:
-    return [
-        [(f"'{typed}' is not in the index, looked for ", "faint"), (", ".join(terms), "")]
-        for typed, terms in answer.respelled.items()
-    ]
 
 
 def _shown_path(file: str) -> str:

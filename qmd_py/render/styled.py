@@ -33,6 +33,7 @@ _DRAWN = {"bar", "rest"}
 _BAR = 8  # columns
 _NARROWEST = 20  # columns; in a narrower window nothing is won by wrapping words
 _INDENT = 2
+_READABLE = 24  # columns; text that hangs in a narrower one begins on a line of its own
 
 
 def safe(text: str) -> str:
@@ -91,24 +92,23 @@ def filled(text: str, columns: int) -> str:
 
 
 def _wrapped(line: Line, console: "Console") -> "Iterator[Text]":
-    whole = _assembled(line, console)
-    if whole.cell_len <= console.width or console.width < _NARROWEST:
-        yield whole
+    at = line.index(HANG) if HANG in line else 0
+    label, body = _assembled(line[:at], console), _assembled(line[at:], console)
+    fits = label.cell_len + body.cell_len <= console.width or console.width < _NARROWEST
+    if fits or any(style.startswith("place") for _, style in line[at:]):
+        yield label + body  # a path is for copying
         return
-    if HANG not in line:
-        if any(style.startswith("place") for _, style in line):
-            yield whole  # a path is for copying
-            return
-        indent = len(whole.plain) - len(whole.plain.lstrip(" "))
-        label, body = whole[:indent], whole[indent:]
-    else:
-        at = line.index(HANG)
-        label, body = _assembled(line[:at], console), _assembled(line[at:], console)
-        indent = label.cell_len
-    if indent > console.width // 2:
+    if any(style in _DRAWN for _, style in line):
+        yield from _wrapped([piece for piece in line if piece[1] not in _DRAWN], console)
+        return
+    blanks = len(body.plain) - len(body.plain.lstrip(" "))
+    if not at:
+        label, body = body[:blanks], body[blanks:]
+    elif label.cell_len > max(console.width // 2, console.width - _READABLE):
+        label.rstrip()
         yield label
-        label, indent = _assembled([(" " * _INDENT, "")], console), _INDENT
-        body = body[len(body.plain) - len(body.plain.lstrip(" ")) :]
+        label, body = _assembled([(" " * _INDENT, "")], console), body[blanks:]
+    indent = label.cell_len
     first, *others = body.wrap(console, console.width - indent)
     yield label + first
     for other in others:

@@ -1,33 +1,43 @@
 """Measures and times as aligned tables."""
 
 import statistics
-import unicodedata
 from collections.abc import Mapping, Sequence, Set
 
 from qmd_py.evaluation.judging import Judged, Row
+from qmd_py.render import styled
 from qmd_py.render.styled import Line
 
+_COUNT = 5  # columns of the number of questions
+_CELL = 22  # columns of a measure
 
-def measures(rows: Sequence[Row], *, signed: bool) -> list[Line]:
-    """A block a measure set: value and interval of every measure, a line a category.
+
+def measures(rows: Sequence[Row], *, signed: bool, columns: int = 0) -> list[Line]:
+    """Value and interval of every measure, a line a category.
 
     Args:
         rows: in the order of sets, categories, measures.
         signed: whether values are differences.
+        columns: the room; measures that find none stand in a further block. 0 for any.
     """
     names = list(dict.fromkeys(row.measure for row in rows))
+    wide = max(styled.width(_label(row.set, row.category)) for row in rows)
+    fit = max(1, (columns - wide - _COUNT) // _CELL) if columns else len(names)
+    blocks = [_block(rows, names[at : at + fit], wide, signed) for at in range(0, len(names), fit)]
+    return [line for block in blocks for line in ([], *block)][1:]
+
+
+def _block(rows: Sequence[Row], names: Sequence[str], wide: int, signed: bool) -> list[Line]:
     keys = list(dict.fromkeys((row.set, row.category) for row in rows))
     cells = {(row.set, row.category, row.measure): row for row in rows}
-    wide = max(_width(_label(*key)) for key in keys)
     lines: list[Line] = [
-        [(" " * (wide + 5), ""), ("".join(f"{name:>22}" for name in names), "faint")]
+        [(" " * (wide + _COUNT), ""), ("".join(f"{name:>{_CELL}}" for name in names), "faint")]
     ]
     for set_, category in keys:
         found = [cells.get((set_, category, name)) for name in names]
-        count = max(row.questions for row in found if row)
+        count = max((row.questions for row in found if row), default=0)
         line: Line = [
-            (_filled(_label(set_, category), wide), "" if category else "title"),
-            (f"{count:>5}", "faint"),
+            (styled.filled(_label(set_, category), wide), "" if category else "title"),
+            (f"{count:>{_COUNT}}", "faint"),
         ]
         for row in found:
             line += _cell(row, signed)
@@ -68,24 +78,14 @@ def _label(set_: str, category: str) -> str:
     return f"  {category}" if category else set_
 
 
-def _filled(text: str, wide: int) -> str:
-    return text + " " * (wide - _width(text))
-
-
-def _width(text: str) -> int:
-    """How many columns a text takes: two for each letter of full width, none for marks."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
-
-
 def _cell(row: Row | None, signed: bool) -> Line:
     if row is None:
-        return [(" " * 22, "")]
+        return [(" " * _CELL, "")]
     sign = "+" if signed else ""
     bounds = f" {row.low:{sign}.3f}…{row.high:{sign}.3f}"
     # a difference whose interval leaves out zero is more than luck
     clear = signed and (row.low > 0 or row.high < 0)
     return [
-        (f"{row.value:{sign}.3f}".rjust(22 - len(bounds)), "marked" if clear else ""),
+        (f"{row.value:{sign}.3f}".rjust(_CELL - len(bounds)), "marked" if clear else ""),
         (bounds, "faint"),
     ]
