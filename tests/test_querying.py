@@ -221,12 +221,12 @@ class TestModels:
     def test_every_stage_is_shown_with_its_time(self, notes, qmd, chosen) -> None:
         result = qmd("query", QUESTION, "--explain", *chosen)
         assert result.exit_code == Status.FOUND
-        shown = re.findall(r"^(\w+) +(\d+) ms", result.stdout, re.MULTILINE)
+        shown = re.findall(r"^[├└] (\w+) +(\d+) ms", result.stdout, re.MULTILINE)
         assert [name for name, _ in shown] == [
             "probe", "expand", "retrieve", "fuse", "rerank", "cite",
         ]  # fmt: skip
         assert "read now, 0 known" in result.stdout
-        assert re.search(r"^variants +from model$", result.stdout, re.MULTILINE)
+        assert re.search(r"^│   from +model$", result.stdout, re.MULTILINE)
         assert re.search(r"dropped: ", result.stdout)
 
     def test_the_rerankers_word_is_evidence(self, notes, qmd, chosen) -> None:
@@ -247,7 +247,7 @@ class TestModels:
         again, loaded = child("query", QUESTION, "--json", *chosen)
         assert (again["results"], loaded) == (first["results"], [])
         shown = qmd("query", QUESTION, "--explain", *chosen).stdout
-        assert re.search(r"^variants +from cache$", shown, re.MULTILINE)
+        assert re.search(r"^│   from +cache$", shown, re.MULTILINE)
         assert "0 read now" in shown
 
     def test_without_the_cache_they_are_asked_again(self, notes, qmd, chosen, isolated) -> None:

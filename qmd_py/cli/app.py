@@ -232,6 +232,7 @@ def configured(index: str | Path | None) -> Config:
 
 
 Progress = Callable[[int, int], None]
+_WIDE_ENOUGH = 60  # columns; in a narrower window counts and time left go before the bar
 
 
 @contextlib.contextmanager
@@ -250,12 +251,15 @@ def bar(name: str, *, of_bytes: bool = False) -> Iterator[Progress]:
     )
     from rich.progress import Progress as Bars
 
+    console = Console(stderr=True)
+    narrow = console.width < _WIDE_ENOUGH
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        *([] if narrow else [BarColumn()]),
         DownloadColumn() if of_bytes else MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(styled.safe(name), total=None)
+    with Bars(*columns, console=console, transient=True) as shown:
+        told = styled.safe(name)
+        task = shown.add_task(told[: console.width // 4] if narrow else told, total=None)
         yield lambda done, all_: shown.update(task, completed=done, total=all_ or None)

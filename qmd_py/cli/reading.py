@@ -28,7 +28,7 @@ Reference = Annotated[
     str,
     typer.Argument(
         metavar="PID|PATH",
-        help="A pid, a path, or whatever else qmd prints to name a note.",
+        help="A pid, a path, PID:LINE as 'qmd toc' shows it, or whatever else qmd prints to name a note.",
         autocompletion=completing.notes,
     ),
 ]
@@ -75,6 +75,11 @@ def section(
     qmd section 42 Goroutines "Worker pool"
 
     qmd section 42 '["Goroutines", "Worker pool"]' --json
+
+    qmd section 42:27
+
+    On a terminal the Markdown is laid out; a pipe gets it as it is. A line means the innermost section
+    around it.
     """
     from qmd_py import sections
 
@@ -119,6 +124,8 @@ def toc(
     qmd toc 42
 
     qmd toc "Go Concurrency Patterns.md" --json
+
+    A terminal shows PID:LINE, to copy: 'qmd section 42:27' prints that section.
     """
     from qmd_py import sections
 

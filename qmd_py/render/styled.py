@@ -62,10 +62,14 @@ def plain(lines: Iterable[Line]) -> str:
 
 def coloured(lines: Iterable[Line]) -> str:
     """The lines for this terminal: colours as it and the user allow, words wrapped to its width."""
+    import shutil
+
     from rich.console import Console
 
     shown = list(lines)
     console = Console(highlight=False, soft_wrap=True)
+    if console.is_dumb_terminal:
+        console.width = shutil.get_terminal_size().columns  # rich takes 80 without looking
     with console.capture() as captured:
         if shown:
             console.print(text(shown, console))

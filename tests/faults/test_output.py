@@ -157,6 +157,21 @@ def test_the_cursor_is_back_after_an_interrupt(what: str) -> None:
     assert shown.count(b"\x1b[?25l") == shown.count(b"\x1b[?25h") == 1
 
 
+@pytest.mark.parametrize(("columns", "drawn"), [("40", False), ("80", True)])
+def test_a_narrow_window_keeps_counts_and_time_before_the_bar(columns: str, drawn: bool) -> None:
+    code = (
+        "from qmd_py.cli import app\nwith app.bar('n' * 30, of_bytes=True) as tick:\n    tick(3, 6)"
+    )
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "NO_COLOR": "1", "COLUMNS": columns}
+    with subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env=env):
+        os.close(theirs)
+        shown = everything(ours).decode()
+    assert "3/6 bytes" in shown
+    assert "-:--:--" in shown
+    assert ("━" in shown) == drawn
+
+
 @pytest.mark.parametrize("columns", ["40", "1", "0", "x"])
 def test_a_window_of_any_width(shelf: Shelf, columns: str) -> None:
     shown, heard = on_a_terminal(shelf, "search", "apples 蘋果", COLUMNS=columns)
