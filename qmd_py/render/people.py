@@ -16,7 +16,7 @@ from qmd_py.records import (
     Section,
     StoredNote,
 )
-from qmd_py.render import explained, styled
+from qmd_py.render import styled
 from qmd_py.render.admitted import stop_lines
 from qmd_py.render.places import address
 from qmd_py.render.styled import HANG, Line
@@ -41,7 +41,7 @@ def answer_lines(
     """
     if answer.mode == "list":
         return [line for hit in answer.hits for line in _listed(hit, editor)]
-    lines = explained.pipeline(answer) if explain else []
+    lines = _pipeline(answer) if explain else []
     lines += [[(line, "title")] for line in stop_lines(answer)]
     for hit in answer.hits:
         if lines:
@@ -213,10 +213,22 @@ def _hit(
         told = f"{hit.source.record_id}  " + (f"revision {stated}  " if stated else "")
         lines.append([(told, "faint"), (answer.decision.status, "")])
     if explain and hit.shares:
-        lines += explained.shares(hit, answer)
+        lines += _shares(hit, answer)
     if hit.body is not None:
         lines += [[(line, "")] for line in re.split(r"\r\n|\r|\n", hit.body)]
     return lines
+
+
+def _pipeline(answer: Answer) -> list[Line]:
+    from qmd_py.render import explained
+
+    return explained.pipeline(answer)
+
+
+def _shares(hit: Hit, answer: Answer) -> list[Line]:
+    from qmd_py.render import explained
+
+    return explained.shares(hit, answer)
 
 
 def _listed(hit: Hit, editor: str | None) -> list[Line]:
