@@ -48,7 +48,7 @@ def screen(colours: pytest.MonkeyPatch, qmd: Qmd) -> Qmd:
 
 
 def plainly(shown: str) -> str:
-    return re.sub(r"\x1b\[[\d;]*m|\x1b\]8;[^\x1b]*\x1b\\\\", "", shown)
+    return re.sub(r"\x1b\[[\d;]*m|\x1b\]8;[^\x1b]*\x1b\\", "", shown)
 
 
 @pytest.mark.parametrize("columns", [20, 40, 60, 80])
@@ -127,14 +127,14 @@ def test_an_address_holds_no_sign_that_a_name_could_hold() -> None:
 def test_the_toc_shows_what_section_takes(screen: Qmd, vault: Path) -> None:
     screen("index", "--no-embed", vault)
     with Reader.open(app.configured(None).index) as store:
-        for pid in (note.pid for note in store.notes_of(Scope())):
-            toc = store.toc(pid)
+        for note in store.notes_of(Scope()):
+            toc = store.toc(note.pid)
             shown = [
-                plainly(line) for line in styled.coloured(people.toc_lines(toc, pid)).splitlines()
+                plainly(line) for line in styled.coloured(people.toc_lines(toc, note)).splitlines()
             ]
             for section, line in zip(toc, shown, strict=True):
                 number = line.split()[0]
-                assert number == f"{pid}:{section.line}"
+                assert number == f"{note.pid}:{section.line}"
                 assert sections.section(store, number, [], 10**7).toc_path == section.path
 
 
@@ -154,6 +154,12 @@ def test_a_pipe_gets_the_section_as_it_is(qmd: Qmd, folder: Path) -> None:
     (folder / "a.md").write_text("# A\n\nSome **bold**\n")
     qmd("index", "--no-embed", folder)
     assert qmd("section", "1").stdout == qmd("get", "1").stdout == "# A\n\nSome **bold**\n"
+
+
+def test_a_table_stands_between_single_blank_lines(colours: pytest.MonkeyPatch) -> None:
+    shown = plainly(read.laid_out("a\n\n| b | c |\n|---|---|\n| 1 | 2 |\n\nd\n"))
+    assert shown.splitlines()[:3] == ["a", "", " b  c "]
+    assert shown.splitlines()[-3:] == [" 1  2 ", "", "d"]
 
 
 def test_a_note_too_long_to_lay_out_is_shown_as_it_is(colours: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,7 @@ def toc(
     if as_json:
         emit(machine.toc_json(replace(found, title=document.title), entries))
     else:
-        show(people.toc_lines(entries, found.pid))
+        show(people.toc_lines(entries, found, config.settings.editor))
 
 
 def ls(

@@ -56,14 +56,15 @@ def early_lines(answer: Answer, analyzer: Analyzer, editor: str | None = None) -
     return [[("reranking… this order is not final", "faint")], [], *lines]
 
 
-def toc_lines(toc: Sequence[Section], pid: int) -> list[Line]:
+def toc_lines(toc: Sequence[Section], note: StoredNote, editor: str | None = None) -> list[Line]:
     """The toc as a tree, each entry with its line number; a terminal shows `PID:LINE`, to copy."""
+    file = str(Path(note.root, note.file))
     width = max((len(str(section.line)) for section in toc), default=1)
     return [
         [
             (" " * (width - len(str(section.line))), ""),
-            (f"{pid}:", "rest"),
-            (str(section.line), "number"),
+            (f"{note.pid}:", "rest"),
+            (str(section.line), f"number {address(file, section.line, editor)}"),
             ("  " * max(len(section.path), 1), ""),
             HANG,
             (section.path[-1], "title" if len(section.path) == 1 else ""),

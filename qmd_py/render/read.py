@@ -1,5 +1,7 @@
 """Sections and notes as they are read on a terminal."""
 
+import re
+
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
 from rich.padding import Padding
@@ -11,12 +13,13 @@ from qmd_py.markdown.html import tokens
 from qmd_py.render.styled import safe
 
 _WIDEST = 100  # columns; the eye loses longer lines
+_BLANK_LINES = re.compile(r"\n(?:(?:\x1b\[[\d;]*m| )*\n){2,}")
 _LONGEST = 200_000  # characters; laying out more than that takes seconds
-# rich's own have dark backgrounds, and yellow and blue, which are not legible everywhere
+# rich's own have dark backgrounds, and yellow, cyan and blue, which are not legible everywhere
 _THEME = Theme(
     {
         "markdown.block_quote": "dim",
-        "markdown.code": "cyan",
+        "markdown.code": "magenta",
         "markdown.hr": "dim",
         "markdown.item.bullet": "dim",
         "markdown.item.number": "dim",
@@ -43,7 +46,8 @@ def laid_out(markdown: str) -> str:
         if head:
             console.print(Text(safe("\n".join(lines[:head])) + "\n", "dim"))
         console.print(_Readable("\n".join(lines[head:])))
-    return "\n".join(line.rstrip() for line in captured.get().strip("\n").split("\n")) + "\n"
+    shown = "\n".join(line.rstrip() for line in captured.get().strip("\n").split("\n"))
+    return _BLANK_LINES.sub("\n\n", shown) + "\n"
 
 
 class _Heading(Heading):

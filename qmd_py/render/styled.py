@@ -18,13 +18,13 @@ Line = list[Piece]
 HANG: Piece = ("", "hang")
 """Stands where a line goes on below when it is wider than the terminal; what is before it stays whole."""
 
-# each is legible on light and on dark; yellow and blue are not
+# words in these are legible on light and on dark; in yellow, cyan or blue they are not
 _STYLES = {
     "place": "magenta",
     "title": "bold",
     "marked": "bold red",
     "faint": "dim",
-    "number": "cyan",
+    "number": "",
     "bar": "cyan",
     "rest": "dim",
 }
