@@ -178,11 +178,11 @@ def _by_meaning(
 
     vectors.check_length(asked, space.dimensions)
     file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)
-    matrix = file.rows(space.rows)
     if matching.is_everything(query, scope):
-        return [_nearest_of_all(store, space, one) for one in vectors.cosines(matrix, asked)]
+        scores = file.cosines(space.rows, asked)
+        return [_nearest_of_all(store, space, one) for one in scores]
     rows = embeddings.rows_in_scope(store, space, query, scope)
-    chosen = vectors.cosines(matrix[[row for row, _, _ in rows]], asked)
+    chosen = vectors.cosines(file.rows(space.rows)[[row for row, _, _ in rows]], asked)
     return [_nearest_of(rows, one) for one in chosen]
 
 

@@ -1,17 +1,25 @@
 """The embeddings on disk, and exact nearest neighbours."""
 
 import contextlib
+import mmap
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qmd_py import config
 from qmd_py.errors import Busy, IndexUnusable, ModelFailed
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
+
+_LARGE = 200_000
+"""Rows from which a pass goes by blocks, so that memory holds a few of them and not the file."""
+
+_BLOCK = 8192  # rows; any multiple of 1024 ends at the end of a page, whatever the dimensions
 
 
 class VectorFile:
@@ -57,8 +65,48 @@ class VectorFile:
         except (OSError, ValueError) as error:
             raise IndexUnusable(self._damaged()) from error
 
+    def cosines(self, count: int, queries: "Matrix") -> "Matrix":
+        """Of each query with the first `count` rows, one query a line.
+
+        Exact at any size. Of a large file only the blocks at work are held in memory.
+
+        Raises:
+            IndexUnusable: the file is missing or shorter than that.
+        """
+        if count < _LARGE:
+            return cosines(self.rows(count), queries)
+        try:
+            with self.file.open("rb") as stream:
+                mapped = mmap.mmap(stream.fileno(), count * self._stride, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise IndexUnusable(self._damaged()) from error
+        return self._by_blocks(mapped, count, queries)
+
+    def _by_blocks(self, mapped: mmap.mmap, count: int, queries: "Matrix") -> "Matrix":
+        scores = np.empty((len(queries), count), dtype=np.float32)
+
+        def score(at: int) -> None:
+            size = min(_BLOCK, count - at)
+            place = at * self._stride
+            block = np.frombuffer(mapped, "<f4", size * self._dimensions, place)
+            rows = block.reshape(size, self._dimensions)
+            for query, line in zip(queries, scores, strict=True):
+                # no matrix product: that would start threads of its own below these
+                np.vecdot(rows, query, out=line[at : at + size])
+            _let_go(mapped, place, size * self._stride)
+
+        with ThreadPoolExecutor(config.threads()) as pool:
+            list(pool.map(score, range(0, count, _BLOCK)))
+        return scores
+
     def _damaged(self) -> str:
         return f"the vectors in {self.file} are damaged: run 'qmd embed --force' to make them anew"
+
+
+def _let_go(mapped: mmap.mmap, at: int, size: int) -> None:
+    """Give back the memory of a part that was read; the system may still have it at hand."""
+    if hasattr(mapped, "madvise"):
+        mapped.madvise(mmap.MADV_DONTNEED, at, size)
 
 
 def cosines(matrix: "Matrix", queries: "Matrix") -> "Matrix":

@@ -173,3 +173,28 @@ def test_several_queries_score_as_each_alone() -> None:
     assert together.shape == (4, 300)
     for row, query in zip(together, matrix, strict=False):
         assert row == pytest.approx(vectors.cosines(matrix, query[None])[0], abs=1e-5)
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VectorFile:
+    """3,000 rows, which count as many, in blocks of 1,024."""
+    monkeypatch.setattr(vectors, "_LARGE", 2000)
+    monkeypatch.setattr(vectors, "_BLOCK", 1024)
+    file = VectorFile(tmp_path / "vectors", 24)
+    file.append(np.random.default_rng(4).standard_normal((3000, 24)).astype(np.float32), 0)
+    return file
+
+
+@pytest.mark.parametrize("count", [1999, 2000, 2048, 2999, 3000])
+def test_a_large_file_scores_like_a_small_one(large: VectorFile, count: int) -> None:
+    asked = large.rows(3000)[[7, 2500]]
+    expected = vectors.cosines(large.rows(count), asked)
+    assert large.cosines(count, asked) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("size", [None, 0, 3000 * 24 * 4 - 1])
+def test_a_large_damaged_file_is_told_with_the_remedy(large: VectorFile, size: int | None) -> None:
+    asked = np.array(large.rows(1))
+    os.truncate(large.file, size) if size is not None else large.file.unlink()
+    with pytest.raises(IndexUnusable, match="damaged: run 'qmd embed --force'"):
+        large.cosines(3000, asked)

@@ -256,7 +256,7 @@ def nearest(bench: Bench) -> Iterator[Row]:
         program = [sys.executable, "-m", "tests.bench.dense", str(file), str(rows)]
         subprocess.run(program, check=True, capture_output=True)  # writes the file
         shown = json.loads(subprocess.run(program, check=True, capture_output=True).stdout)
-        cost = Cost(shown["milliseconds"] / 1000, 0.0, shown["megabytes"])
+        cost = Cost(shown["milliseconds"] / 1000, shown["processor"], shown["megabytes"])
         pair = Pair(cost, None, None, int(shown["questions"]))
         met = bool(bar.met(pair)) and shown["recall"] >= 0.99
         said = f"recall@{shown['depth']:.0f} {shown['recall']:.3f}"
