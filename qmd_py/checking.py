@@ -13,7 +13,7 @@ from qmd_py.catalogue import Listed, Local, Server
 from qmd_py.config import Config, threads
 from qmd_py.errors import IndexFault, QmdError
 from qmd_py.models import Embedder
-from qmd_py.records import Finding
+from qmd_py.reports import Finding
 from qmd_py.store import embeddings, health
 from qmd_py.store.embeddings import Space
 from qmd_py.store.reader import Reader

@@ -5,11 +5,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qmd_py import fusion, provenance, snippets
 from qmd_py.errors import FileUnreadable
 from qmd_py.formats.kinds import kind_of
-from qmd_py.gate import Gate
 from qmd_py.provenance import Reading
 from qmd_py.records import (
     FileState,
@@ -26,6 +26,9 @@ from qmd_py.records import (
 from qmd_py.store import beside
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
+
+if TYPE_CHECKING:
+    from qmd_py.gate import Gate
 
 MATCHES = 3
 """Places shown of one note; each in another section."""
@@ -67,7 +70,7 @@ class Style:
     """Bytes of the largest note that is shown whole; 0 for none."""
     reading: Reading = field(default_factory=Reading)
     """How provenance is found out."""
-    gate: Gate | None = None
+    gate: "Gate | None" = None
     """What may be shown at all; None for everything."""
 
 

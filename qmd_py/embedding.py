@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from qmd_py import passages, vectors
 from qmd_py.errors import ModelFailed, ServerFailed
 from qmd_py.models import Batching, Embedder
-from qmd_py.records import EmbedReport
+from qmd_py.reports import EmbedReport
 from qmd_py.retrieval import fingerprint
 from qmd_py.store import embeddings
 from qmd_py.store.embeddings import Pending, Space

@@ -214,6 +214,9 @@ class Analyzer:
         """Those of the wanted terms under which some word of the text stands."""
         found: set[str] = set()
         for run in set(_RUN.findall(text)):
+            if run.isascii() and run.isalnum():  # nearly all, and one term each
+                found.add(self._term(run))
+                continue
             for _, part in _parts(run):
                 found.update(self._part_terms(part))
         return frozenset(found & wanted)

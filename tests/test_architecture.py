@@ -23,6 +23,7 @@ ROWS = (
         "models",
         "naming",
         "passages",
+        "reports",
         "spans",
         "spelling",
         "terms",

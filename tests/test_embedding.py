@@ -18,7 +18,7 @@ from qmd_py.embedded import BuiltIn
 from qmd_py.errors import Busy
 from qmd_py.models import Embedder
 from qmd_py.passages import passage
-from qmd_py.records import EmbedReport
+from qmd_py.reports import EmbedReport
 from qmd_py.retrieval import fingerprint
 from qmd_py.store import embeddings
 from qmd_py.store.embeddings import Space

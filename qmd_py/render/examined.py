@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from qmd_py.checking import all_well
-from qmd_py.records import Finding
 from qmd_py.render import styled
 from qmd_py.render.styled import HANG, Line
+from qmd_py.reports import Finding
 
 _MARKS = {"good": ("ok  ", "faint"), "remark": ("-   ", "number"), "bad": ("BAD ", "marked")}
 

@@ -1,33 +1,21 @@
 """Answers for programs: JSON, CSV, Markdown, lists of files."""
 
-import csv
-import hashlib
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from qmd_py.admission import Policy
-from qmd_py.records import (
-    Answer,
-    Collection,
-    Hit,
-    IndexStatus,
-    Match,
-    Record,
-    Section,
-    SectionText,
-    StoredNote,
-)
+from qmd_py.records import Answer, Collection, Hit, Match, Record, Section, SectionText, StoredNote
 from qmd_py.render import styled
 from qmd_py.render.admitted import decision_fields, record_fields, stop_lines
 
 if TYPE_CHECKING:
+    from qmd_py.admission import Policy
     from qmd_py.cache import CacheState
     from qmd_py.evaluation.judging import Row
     from qmd_py.linking import Links
     from qmd_py.nearness import Related
+    from qmd_py.reports import IndexStatus
     from qmd_py.store.contexts import Context
 
 CSV_COLUMNS = (
@@ -61,9 +49,11 @@ def answer_json(answer: Answer, *, toc: bool = True, explain: bool = False) -> s
 
 
 def trace_json(
-    answer: Answer, judged: Iterable[tuple[Record, str | None]], policy: Policy, top_k: int
+    answer: Answer, judged: Iterable[tuple[Record, str | None]], policy: "Policy", top_k: int
 ) -> str:
     """What a policy decided over each candidate, in their order; no text, title or path."""
+    import hashlib
+
     decision = answer.decision
     told = {
         "mode": answer.mode,
@@ -93,6 +83,9 @@ def failure_json(query: str, error: str) -> str:
 
 def answer_csv(answer: Answer) -> str:
     """One row a hit, its best place; always the same columns, under a header."""
+    import csv
+    import io
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -200,7 +193,7 @@ def collections_json(collections: Sequence[Collection]) -> str:
     return _json([asdict(collection) for collection in collections])
 
 
-def status_json(status: IndexStatus) -> str:
+def status_json(status: "IndexStatus") -> str:
     """The state of the index."""
     return _json(asdict(status))
 

@@ -6,20 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qmd_py.records import (
-    Answer,
-    Collection,
-    EmbedReport,
-    Hit,
-    IndexReport,
-    IndexStatus,
-    Section,
-    StoredNote,
-)
+from qmd_py.records import Answer, Collection, Hit, Section, StoredNote
 from qmd_py.render import styled
 from qmd_py.render.admitted import stop_lines
 from qmd_py.render.places import address
 from qmd_py.render.styled import HANG, Line
+from qmd_py.reports import EmbedReport, IndexReport, IndexStatus
 from qmd_py.terms import Analyzer
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qmd_py.query import Query
-from qmd_py.records import Candidate, Scope, VectorStatus
+from qmd_py.records import Candidate, Scope
 from qmd_py.store import matching
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:
+    from qmd_py.reports import VectorStatus
     from qmd_py.store.writer import Writer
 
 
@@ -104,8 +105,10 @@ def count_failed(store: Reader, space: Space) -> int:
     return int(rows[0][0])
 
 
-def overview(store: Reader) -> tuple[VectorStatus, ...]:
+def overview(store: Reader) -> "tuple[VectorStatus, ...]":
     """The state of all spaces, oldest first."""
+    from qmd_py.reports import VectorStatus
+
     return tuple(
         VectorStatus(
             space.fingerprint, space.rows, count_pending(store, space), count_failed(store, space)

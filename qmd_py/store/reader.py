@@ -6,7 +6,7 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from qmd_py.query import Query
 from qmd_py.records import (
@@ -14,7 +14,6 @@ from qmd_py.records import (
     Chunk,
     Collection,
     FileState,
-    IndexStatus,
     Scope,
     Section,
     StoredChunk,
@@ -22,6 +21,9 @@ from qmd_py.records import (
 )
 from qmd_py.store import matching, project
 from qmd_py.store.connection import open_for_reading, translated
+
+if TYPE_CHECKING:
+    from qmd_py.reports import IndexStatus
 
 Weights = tuple[float, float, float, float, float]
 """BM25 weights of title, aliases, headings, body and side column."""
@@ -267,8 +269,10 @@ class Reader:
             for title, level, path, anchor, line, last_line in rows
         )
 
-    def status(self) -> IndexStatus:
+    def status(self) -> "IndexStatus":
         """Counts and settings of the index."""
+        from qmd_py.reports import IndexStatus
+
         notes, sections, chunks, last = self.rows(
             """SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM sections),
             (SELECT count(*) FROM chunks), (SELECT max(indexed_at) FROM notes)"""
