@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _BATCH = 16  # files at a time for one process: enough that handing them over costs nothing
+_AHEAD = 3  # batches that wait for a process, so that it is never idle
+_MOST = 12  # batches in memory for a process; a long note may hold up those after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,24 @@ def results(
     waiting: deque[Future[list[Result]]] = deque()
     with _pool(processes) as submit:
         for at in range(0, len(sources), _BATCH):
-            waiting.append(submit(sources[at : at + _BATCH], settings))
-            if len(waiting) > 2 * processes:
+            batch = sources[at : at + _BATCH]
+            if sum(not one.done() for one in waiting) < _AHEAD * processes:
+                waiting.append(submit(batch, settings))
+            else:
+                waiting.append(_here(batch, settings))
+            while waiting and (waiting[0].done() or len(waiting) > _MOST * processes):
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
+
+
+def _here(sources: Sequence[Source], settings: Settings) -> "Future[list[Result]]":
+    """Read files in this process, which would only wait for the others."""
+    from concurrent.futures import Future
+
+    done: Future[list[Result]] = Future()
+    done.set_result(_results(sources, settings))
+    return done
 
 
 class _Submit:

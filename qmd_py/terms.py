@@ -119,8 +119,16 @@ def fold(word: str) -> str:
     """
     if word.isascii():
         return word.lower()
+    if _is_folded(word):
+        return word
     folded = unicodedata.normalize("NFKC", word).casefold().translate(_APOSTROPHES)
     return unicodedata.normalize("NFC", folded).translate(_BASES) or folded
+
+
+def _is_folded(word: str) -> bool:
+    """Whether all are small Cyrillic letters, or all Chinese ones: these fold to themselves."""
+    first, last = min(word), max(word)
+    return first >= "а" and last <= "я" if first < "一" else last <= "鿿"
 
 
 class _Bases(dict[int, str]):
@@ -226,6 +234,16 @@ class Analyzer:
         return fold(word).translate(_APOSTROPHES) in self._stop_words
 
     def _indexed(self, word: str) -> Indexed:
+        found = self._indexed_plain(word) if _is_plain(word) else self._indexed_parts(word)
+        if len(word) <= _LONGEST_IDENTIFIER:
+            self._known[word] = found
+        return found
+
+    def _indexed_plain(self, word: str) -> Indexed:
+        term = self._term(word)
+        return Indexed(term, (), (fold(word),) if len(term) < len(word) else ())
+
+    def _indexed_parts(self, word: str) -> Indexed:
         words: list[str] = []
         compounds: dict[str, None] = {}
         shortened: dict[str, None] = {}
@@ -236,10 +254,7 @@ class Analyzer:
                 words += self._part_terms(part)
                 if not _has_unspaced(part) and len(words[-1]) < len(part):
                     shortened[fold(part)] = None
-        found = Indexed(" ".join(words), tuple(compounds), tuple(shortened))
-        if len(word) <= _LONGEST_IDENTIFIER:
-            self._known[word] = found
-        return found
+        return Indexed(" ".join(words), tuple(compounds), tuple(shortened))
 
     def _part_terms(self, part: str) -> list[str]:
         if not _has_unspaced(part):
@@ -248,7 +263,8 @@ class Analyzer:
         at = 0
         for run in _unspaced_run().finditer(part):
             found += [self._term(part[at : run.start()])] if run.start() > at else []
-            found += [fold(term) for _, term in _bigrams(run[0])]
+            bigrams = [term for _, term in _bigrams(run[0])]
+            found += bigrams if _is_folded(run[0]) else map(fold, bigrams)
             at = run.end()
         return [*found, self._term(part[at:])] if at < len(part) else found
 
@@ -323,6 +339,13 @@ def _has_unspaced(part: str) -> bool:
     if part.isascii() or max(part.replace("’", "'")) < _FIRST_UNSPACED:
         return False
     return _unspaced_run().search(part) is not None
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word is nothing but letters with spaces around, small ones after the first."""
+    if not word.isalpha() or (len(word) > 1 and not word[1:].islower()):
+        return False
+    return word.isascii() or (max(word) < _FIRST_UNSPACED and _normal(word) == word)
 
 
 def _may_have_humps(part: str) -> bool:

@@ -246,3 +246,17 @@ def test_an_analyzer_forgets_words_before_they_fill_the_memory(
     analyzer = terms.Analyzer(["en"])
     assert analyzer.words("one two three four loaves") == ["one", "two", "three", "four", "loav"]
     assert len(analyzer._terms) <= 3
+
+
+@pytest.mark.parametrize(("first", "last"), [("а", "я"), ("一", "鿿")])
+def test_letters_that_are_not_folded_would_fold_to_themselves(first: str, last: str) -> None:
+    letters = "".join(map(chr, range(ord(first), ord(last) + 1)))
+    assert fold(f"{letters}É").removesuffix("e") == letters
+
+
+@pytest.mark.parametrize(
+    "word", ["Notes", "synchronizing", "Заметками", "ёлки", "façades", "ﬁsh", "ΑΣ", "İstanbul"]
+)
+def test_a_plain_word_is_indexed_like_one_among_marks(word: str) -> None:
+    analyzer = Analyzer(("en", "ru"))
+    assert analyzer.indexed(word) == analyzer.indexed(f"({word})")
