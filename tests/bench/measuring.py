@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MEGABYTE = 1_000_000
+LONGEST = 1200
+"""Seconds after which a process is ended: it hangs, or nobody would wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Command:
         """Run it to its end; with `watch`, memory is that of all its processes together.
 
         Raises:
-            RuntimeError: it failed.
+            RuntimeError: it failed, or took too long.
         """
         begin = time.perf_counter()
         process = subprocess.Popen(
@@ -49,6 +51,9 @@ class Command:
             start_new_session=True,
         )
         held = _Watch(process.pid) if watch else None
+        limit = threading.Timer(LONGEST, os.killpg, (process.pid, signal.SIGKILL))
+        limit.daemon = True
+        limit.start()
         assert process.stderr
         try:
             with process.stderr as stream:
@@ -57,6 +62,8 @@ class Command:
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
+        finally:
+            limit.cancel()
         seconds = time.perf_counter() - begin
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode not in self.allowed:
@@ -124,18 +131,23 @@ class Pair:
 Run = Callable[[], Cost]
 
 
+class OtherFailedError(RuntimeError):
+    """What ours is measured against could not be run."""
+
+
 def paired(ours: Run, theirs: Run | None, runs: int) -> Pair:
-    """Run two things by turns, after one run of each that does not count."""
-    if runs > 1:
-        ours()
-        if theirs:
-            theirs()
+    """Run two things by turns, after one run of each that does not count.
+
+    Raises:
+        OtherFailedError: the second one failed.
+    """
     mine: list[Cost] = []
     others: list[Cost] = []
-    for _ in range(runs):
+    for _ in range(runs + (runs > 1)):
         mine.append(ours())
         if theirs:
-            others.append(theirs())
+            others.append(_run(theirs))
+    mine, others = mine[-runs:], others[-runs:]
     ratios = [one.seconds / other.seconds for one, other in zip(mine, others, strict=False)]
     return Pair(
         median(mine),
@@ -143,6 +155,13 @@ def paired(ours: Run, theirs: Run | None, runs: int) -> Pair:
         statistics.median(ratios) if ratios else None,
         runs,
     )
+
+
+def _run(theirs: Run) -> Cost:
+    try:
+        return theirs()
+    except RuntimeError as error:
+        raise OtherFailedError(str(error)) from error
 
 
 def median(costs: Sequence[Cost]) -> Cost:

@@ -1,8 +1,19 @@
 """Everything that is timed, in one run: `python -m tests.bench.speed`.
 
 Prints a table, ours against the npm qmd on the same files, and writes it with machine, versions and
-commit as JSON into `results/`, with the curves as SVG. A run of all works puts the table into the
-README too. What is where comes from the environment:
+commit as JSON into `results/`, with the curves as SVG. A run of all parts puts the table into the README too.
+What fails is a row that says so and is a miss; the rest goes on.
+
+The parts in their order, with minutes on two idle cores, some 25 together:
+
+    pages     1    searches of the 173 pages
+    dense     1    nearest vectors among 100,000 and 1,000,000
+    embed     2    MiniLM over sixty notes
+    vaults    6    1,000 and 10,000 notes: indexing, searching, asking
+    rerank    4    the full query with a reranker
+    large    11    the same as `vaults` at 100,000 notes, and its curves
+
+What is where comes from the environment:
 
     QMD_BENCH_PEER      folder with the npm qmd and its Node in `node_modules`; without it, ours alone
     QMD_BENCH_CORPUS    folder with `en`, the 173 pages
@@ -11,8 +22,8 @@ README too. What is where comes from the environment:
     QMD_BENCH_WORK      folder for vaults and indexes, kept; a temporary one else
     QMD_BENCH_SIZES     notes in the vaults: 1000,10000,100000
     QMD_BENCH_RUNS      paired runs: 7
-    QMD_BENCH_SLOW      paired runs of what takes minutes: 1
-    QMD_BENCH_ONLY      beginnings of the works to do, separated by commas: all
+    QMD_BENCH_SLOW      paired runs of what takes minutes: 1 (3 where it takes half of one)
+    QMD_BENCH_ONLY      beginnings of the parts to do, separated by commas: all
 """
 
 import datetime
@@ -22,20 +33,27 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from qmd_py import __version__, config
 from tests.bench import plot, vaults
-from tests.bench.measuring import Command, Cost, Pair, Run, paired
+from tests.bench.measuring import Command, Cost, Pair, Run, OtherFailedError, paired
 from tests.bench.tools import Models, Ours, Theirs
 
 RESULTS = Path(__file__).parent / "results"
 README = RESULTS.parents[2] / "README.md"
 BEGIN, END = "<!-- speed: written by tests/bench/speed.py -->\n", "<!-- end of speed -->\n"
 _PLOT = "![Seconds over the number of notes](tests/bench/results/speed.svg)"
+USUAL = 7
+"""Paired runs of each work; where there were fewer, the row says so."""
+
+LARGEST_QUICK = 10_000
+"""Notes up to which a vault takes minutes, not a quarter of an hour."""
 QUESTION = "how to create internal links between notes"
+ADDED = "xylophonist"
 TYPED = f"lex: internal links notes\nvec: {QUESTION}"
 
 
@@ -46,7 +64,8 @@ class Row:
     work: str
     notes: int
     bar: str
-    ours: Cost
+    ours: Cost | None
+    """None where it failed, and `said` tells how."""
     theirs: Cost | None
     ratio: float | None
     runs: int
@@ -111,10 +130,32 @@ class Bench:
     def row(
         self, work: str, notes: int, bar: Bar, ours: Run, theirs: Run | None, runs: int = 0
     ) -> Row:
-        pair = paired(ours, theirs, runs or self.runs)
-        return Row(
-            work, notes, str(bar), pair.ours, pair.theirs, pair.ratio, pair.runs, bar.met(pair)
-        )
+        """The row of two things by turns; also where one of them fails."""
+        count, said = runs or self.runs, ""
+        try:
+            try:
+                pair = paired(ours, theirs, count)
+            except OtherFailedError as error:
+                said = f"npm failed: {_short(error)}"
+                pair = paired(ours, None, count)
+        except FAILURES as error:
+            return failed(work, notes, error, str(bar))
+        met = False if said and bar.ratio else bar.met(pair)
+        return Row(work, notes, str(bar), pair.ours, pair.theirs, pair.ratio, pair.runs, met, said)
+
+
+FAILURES = (RuntimeError, OSError, subprocess.SubprocessError)
+
+
+def failed(work: str, notes: int, error: BaseException, bar: str = "") -> Row:
+    """The row of what could not be measured."""
+    return Row(work, notes, bar, None, None, None, 0, False, f"failed: {_short(error)}")
+
+
+def _short(error: BaseException) -> str:
+    """The end of what was said, fit for a table."""
+    said = " ".join(f"{error}".split()).replace("|", "/")
+    return said if len(said) <= 120 else f"…{said[-120:]}"
 
 
 def run_of(command: Command | None, *, watch: bool = False) -> Run | None:
@@ -178,7 +219,15 @@ def mean_of(commands: Sequence[Command]) -> Run:
 def growing(bench: Bench) -> Iterator[Row]:
     """The invented vaults: indexing, indexing again, searching, asking."""
     for notes in bench.sizes:
-        yield from vault(bench, notes)
+        if notes <= LARGEST_QUICK:
+            yield from vault(bench, notes)
+
+
+def growing_large(bench: Bench) -> Iterator[Row]:
+    """The same of what takes long."""
+    for notes in bench.sizes:
+        if notes > LARGEST_QUICK:
+            yield from vault(bench, notes)
 
 
 def vault(bench: Bench, notes: int) -> Iterator[Row]:
@@ -191,14 +240,14 @@ def vault(bench: Bench, notes: int) -> Iterator[Row]:
         theirs.forget()
         other = anew(theirs, theirs.command("collection", "add", str(folder), "--name", "notes"))
     large = notes >= 10_000
-    runs = bench.slow if notes > 10_000 else bench.runs
+    runs = bench.slow if notes > LARGEST_QUICK else 3 * bench.slow if large else bench.runs
     yield bench.row("index by words", notes, Bar(1.0, megabytes=400), first, other, runs)
     again = ours.command("index", "--no-embed")
     update = run_of(theirs.command("update")) if theirs else None
     seconds = 1.5 if notes == 10_000 else None
     yield bench.row("index, nothing changed", notes, Bar(0.5, seconds), again.run, update)
-    changed = one_changed(folder, again)
-    yield bench.row("index, one note changed", notes, Bar(seconds=2), changed, None)
+    changed = one_changed(folder, again, ours.command("search", ADDED, "-l"))
+    yield bench.row("one note changed, until it is found", notes, Bar(seconds=2), changed, None)
     asked = vaults.questions(3)
     bar = Bar(1.0) if large else Bar()
     yield bench.row("search", notes, bar, *searches(ours, theirs, asked))
@@ -208,17 +257,20 @@ def vault(bench: Bench, notes: int) -> Iterator[Row]:
     yield bench.row("query without language models", notes, limit, query.run, None)
 
 
-def one_changed(folder: Path, index: Command) -> Run:
-    """Indexing after a line was added to one note; the note is as it was at the end."""
+def one_changed(folder: Path, index: Command, search: Command) -> Run:
+    """Indexing and a search that finds a line added to one note, which is as it was at the end."""
     file = sorted((folder / "folder 000").iterdir())[0]
+    found = replace(search, allowed=(0,))
 
     def run() -> Cost:
         text = file.read_text(encoding="utf-8")
-        file.write_text(f"{text}\nanother line\n", encoding="utf-8")
+        file.write_text(f"{text}\n{ADDED} was here\n", encoding="utf-8")
         try:
-            return index.run()
+            one, two = index.run(), found.run()
         finally:
             file.write_text(text, encoding="utf-8")
+        seconds, processor = one.seconds + two.seconds, one.processor + two.processor
+        return Cost(seconds, processor, max(one.megabytes, two.megabytes))
 
     return run
 
@@ -251,18 +303,24 @@ def minilm(bench: Bench) -> Path:
 
 def nearest(bench: Bench) -> Iterator[Row]:
     """Dense search alone, warm, in one process."""
+    work = "dense search, 384 dimensions"
     for rows, bar in ((100_000, Bar(seconds=0.03)), (1_000_000, Bar(None, 0.15, 1200))):
-        file = bench.work / f"vectors-{rows}"
-        program = [sys.executable, "-m", "tests.bench.dense", str(file), str(rows)]
-        subprocess.run(program, check=True, capture_output=True)  # writes the file
-        shown = json.loads(subprocess.run(program, check=True, capture_output=True).stdout)
-        cost = Cost(shown["milliseconds"] / 1000, shown["processor"], shown["megabytes"])
-        pair = Pair(cost, None, None, int(shown["questions"]))
-        met = bool(bar.met(pair)) and shown["recall"] >= 0.99
-        said = f"recall@{shown['depth']:.0f} {shown['recall']:.3f}"
-        yield Row(
-            "dense search, 384 dimensions", rows, str(bar), cost, None, None, pair.runs, met, said
-        )
+        try:
+            yield near(bench, work, rows, bar)
+        except FAILURES as error:
+            yield failed(work, rows, error, str(bar))
+
+
+def near(bench: Bench, work: str, rows: int, bar: Bar) -> Row:
+    file = bench.work / f"vectors-{rows}"
+    program = [sys.executable, "-m", "tests.bench.dense", str(file), str(rows)]
+    subprocess.run(program, check=True, capture_output=True)  # writes the file
+    shown = json.loads(subprocess.run(program, check=True, capture_output=True).stdout)
+    cost = Cost(shown["milliseconds"] / 1000, shown["processor"], shown["megabytes"])
+    pair = Pair(cost, None, None, int(shown["questions"]))
+    met = bool(bar.met(pair)) and shown["recall"] >= 0.99
+    said = f"recall@{shown['depth']:.0f} {shown['recall']:.3f}"
+    return Row(work, rows, str(bar), cost, None, None, pair.runs, met, said)
 
 
 def reranking(bench: Bench) -> Iterator[Row]:
@@ -309,7 +367,19 @@ WORKS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "embed": embedding,
     "vaults": growing,
     "rerank": reranking,
+    "large": growing_large,
 }
+"""The parts, what matters most first."""
+
+
+def rows_of(name: str, work: Callable[[Bench], Iterator[Row]], bench: Bench) -> Iterator[Row]:
+    """The rows of a part; one that breaks off ends with a row that says so."""
+    begin = time.perf_counter()
+    try:
+        yield from work(bench)
+    except FAILURES as error:
+        yield failed(f"rest of `{name}`", 0, error)
+    print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -320,7 +390,7 @@ def main() -> None:
         rows: list[Row] = []
         print(header())
         for name, work in WORKS.items():
-            for row in work(bench) if name.startswith(wanted) else ():
+            for row in rows_of(name, work, bench) if name.startswith(wanted) else ():
                 rows.append(row)
                 print(line(row), flush=True)
     RESULTS.mkdir(exist_ok=True)
@@ -328,7 +398,9 @@ def main() -> None:
     file = RESULTS / f"speed-{about['commit'][:12]}.json"
     told = {"machine": about, "rows": [asdict(row) for row in rows]}
     file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    curves = plot.svg([(r.work, r.notes, r.ours.seconds, _seconds(r.theirs)) for r in rows])
+    curves = plot.svg(
+        [(r.work, r.notes, r.ours.seconds, _seconds(r.theirs)) for r in rows if r.ours]
+    )
     (RESULTS / "speed.svg").write_text(curves, encoding="utf-8")
     print(f"\nwritten to {file} and {RESULTS / 'speed.svg'}")
     if wanted == ("",):
@@ -364,7 +436,7 @@ def from_environment(temporary: Path) -> Bench:
         corpus=folder("CORPUS"),
         reranker=folder("RERANKER"),
         sizes=[int(size) for size in sizes.split(",")],
-        runs=int(os.environ.get("QMD_BENCH_RUNS") or 7),
+        runs=int(os.environ.get("QMD_BENCH_RUNS") or USUAL),
         slow=int(os.environ.get("QMD_BENCH_SLOW") or 1),
     )
 
@@ -403,14 +475,17 @@ def header() -> str:
 
 def line(row: Row) -> str:
     """The row as Markdown."""
+    ours = f"{row.ours.seconds:.3g} s" if row.ours else ""
     theirs = f"{row.theirs.seconds:.3g} s" if row.theirs else ""
     ratio = f"{row.ratio:.2f}" if row.ratio is not None else ""
-    memory = f"{row.ours.megabytes:.0f} MB"
-    memory += f" / {row.theirs.megabytes:.0f} MB" if row.theirs else ""
+    costs = [cost for cost in (row.ours, row.theirs) if cost]
+    memory = " / ".join(f"{cost.megabytes:.0f} MB" for cost in costs)
     reached = {True: "yes", False: "no", None: ""}[row.met]
-    said = f" ({row.said})" if row.said else ""
+    few = f"{row.runs} run{'s' * (row.runs > 1)}" if 0 < row.runs < USUAL else ""
+    said = "; ".join(filter(None, [row.said, few]))
+    said = f" ({said})" if said else ""
     return (
-        f"| {row.work}{said} | {row.notes:,} | {row.ours.seconds:.3g} s | {theirs} | {ratio} "
+        f"| {row.work}{said} | {row.notes:,} | {ours} | {theirs} | {ratio} "
         f"| {memory} | {row.bar} | {reached} |"
     )
 

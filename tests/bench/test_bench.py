@@ -1,9 +1,12 @@
 """What the speed bench stands on."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.bench import plot, speed, vaults
+import pytest
+
+from tests.bench import measuring, plot, speed, vaults
 from tests.bench.measuring import Command, Cost, Pair, paired
 
 
@@ -42,3 +45,38 @@ def test_curves_are_drawn_of_what_was_measured() -> None:
     drawn = plot.svg([("search", 1000, 0.1, 0.2), ("search", 10_000, 0.2, 0.4)])
     lines = [one for one in ElementTree.fromstring(drawn) if one.tag.endswith("polyline")]
     assert len(lines) == 2
+
+
+def bench(folder: Path) -> speed.Bench:
+    return speed.Bench(folder, None, None, None, (), 2, 1)
+
+
+def breaks() -> Cost:
+    raise RuntimeError("qmd index: a | b\nno room")
+
+
+def test_what_fails_is_a_row_that_says_so_and_a_miss(tmp_path: Path) -> None:
+    row = bench(tmp_path).row("search", 10, speed.Bar(0.5), breaks, None)
+    assert (row.met, row.said) == (False, "failed: qmd index: a / b no room")
+    assert speed.line(row).count("|") == 9
+
+
+def test_ours_is_measured_where_theirs_fails(tmp_path: Path) -> None:
+    row = bench(tmp_path).row("search", 10, speed.Bar(0.5), lambda: Cost(1, 1, 1), breaks)
+    assert (row.ours, row.theirs, row.met) == (Cost(1, 1, 1), None, False)
+    assert row.said.startswith("npm failed")
+
+
+def test_a_part_that_breaks_off_leaves_its_rows_and_says_so(tmp_path: Path) -> None:
+    def work(one: speed.Bench) -> Iterator[speed.Row]:
+        yield one.row("search", 10, speed.Bar(), lambda: Cost(1, 1, 1), None)
+        breaks()
+
+    first, last = speed.rows_of("pages", work, bench(tmp_path))
+    assert (first.work, last.work, last.met) == ("search", "rest of `pages`", False)
+
+
+def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "LONGEST", 0.1)
+    with pytest.raises(RuntimeError):
+        Command(("sleep", "60"), {}).run()

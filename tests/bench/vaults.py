@@ -6,17 +6,21 @@ seed and size give the same bytes.
 """
 
 import bisect
+import functools
 import itertools
 import random
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from qmd_py import config
 from qmd_py.stopwords import stop_words
 
 SEED = 20_260
 _VOCABULARY = 60_000
+_PART = 5000  # notes that one process writes at a time
 _FOLDER = 250  # notes in a folder
 _SYLLABLES = {
     "en": ("bcdfghlmnprstvw", "aeiou"),
@@ -45,6 +49,7 @@ class Language:
         return self.space.join(dice.choices(self.words[100:4000], k=dice.randint(2, 4)))
 
 
+@functools.cache
 def languages(seed: int = SEED) -> dict[str, Language]:
     """The three vocabularies."""
     dice = random.Random(seed)
@@ -73,9 +78,18 @@ def _invented(dice: random.Random, consonants: Sequence[str], vowels: Sequence[s
 
 
 def write(folder: Path, notes: int, seed: int = SEED) -> None:
-    """Write a vault of so many notes."""
+    """Write a vault of so many notes; large ones in all processes there may be."""
+    parts = [range(at, min(at + _PART, notes)) for at in range(0, notes, _PART)]
+    if len(parts) == 1:
+        _write(folder, parts[0], seed)
+        return
+    with ProcessPoolExecutor(config.threads()) as pool:
+        list(pool.map(_write, itertools.repeat(folder), parts, itertools.repeat(seed)))
+
+
+def _write(folder: Path, numbers: Sequence[int], seed: int) -> None:
     known = languages(seed)
-    for at in range(notes):
+    for at in numbers:
         # each note has dice of its own, so that a larger vault begins with the smaller one
         dice = random.Random(f"{seed} {at}")
         file = folder / _path(at)
