@@ -40,7 +40,7 @@ from pathlib import Path
 
 from qmd_py import __version__, config
 from tests.bench import plot, vaults
-from tests.bench.measuring import Command, Cost, Pair, Run, OtherFailedError, paired
+from tests.bench.measuring import Command, Cost, OtherFailedError, Pair, Run, paired
 from tests.bench.tools import Models, Ours, Theirs
 
 RESULTS = Path(__file__).parent / "results"
