@@ -16,8 +16,8 @@ from qmd_py.errors import Busy, IndexUnusable, ModelFailed
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
 
-_LARGE = 200_000
-"""Rows from which a pass goes by blocks, so that memory holds a few of them and not the file."""
+_LARGE = 50_000
+"""Rows from which a pass goes by blocks: on all threads, and memory holds a few, not the file."""
 
 _BLOCK = 8192  # rows; any multiple of 1024 ends at the end of a page, whatever the dimensions
 

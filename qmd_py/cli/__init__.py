@@ -17,6 +17,10 @@ def main() -> None:
     try:
         from qmd_py.cli.commands import application
 
+        if not _SEARCHES.isdisjoint(sys.argv[1:2]):
+            # a question is a vector or two times a matrix, cut into blocks where that is large:
+            # threads of the library's own only get in the way, a tenth of a query
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         app = application(*sys.argv[1:2])
         gc.freeze()
         gc.enable()
