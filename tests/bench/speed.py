@@ -8,7 +8,7 @@ The parts in their order, with minutes on two idle cores, some 25 together:
 
     pages     1    searches of the 173 pages
     dense     1    nearest vectors among 100,000 and 1,000,000
-    embed     2    MiniLM over sixty notes
+    embed     2    MiniLM over twenty notes
     vaults    6    1,000 and 10,000 notes: indexing, searching, asking
     rerank    4    the full query with a reranker
     large    11    the same as `vaults` at 100,000 notes, and its curves
@@ -276,9 +276,9 @@ def one_changed(folder: Path, index: Command, search: Command) -> Run:
 
 
 def embedding(bench: Bench) -> Iterator[Row]:
-    """All passages of sixty notes with MiniLM, as a whole process."""
+    """All passages of twenty notes with MiniLM, as a whole process."""
     models = Models(minilm(bench), None)
-    folder = bench.vault(60)
+    folder = bench.vault(20)
     ours, theirs = bench.ours("embed", models), bench.theirs("embed", models)
     ours.forget()
     ours.command("index", str(folder), "--no-embed").run()
@@ -288,7 +288,7 @@ def embedding(bench: Bench) -> Iterator[Row]:
         theirs.command("collection", "add", str(folder), "--name", "notes").run()
         again = run_of(theirs.command("embed", "-f"))
     force = ours.command("embed", "--force")
-    yield bench.row("embed with MiniLM", 60, Bar(1.0), force.run, again)
+    yield bench.row("embed with MiniLM", 20, Bar(1.0), force.run, again, 3 * bench.slow)
 
 
 def minilm(bench: Bench) -> Path:
