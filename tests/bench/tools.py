@@ -44,16 +44,19 @@ class Ours:
         (self.folder / "answers.sqlite").unlink(missing_ok=True)
 
     def _environ(self) -> Mapping[str, str]:
-        settings = self.folder / "config.toml"
-        chosen = self.models
-        lines = [f'embed = "{chosen.embed}"'] if chosen else []
-        lines += [f'rerank = "{chosen.rerank}"'] if chosen and chosen.rerank else []
-        settings.write_text("\n".join(lines))
-        return {
+        places = {
+            "HOME": str(self.folder),  # so that no settings of the person who measures count
             "QMD_INDEX": str(self.index),
             "QMD_CACHE": str(self.folder / "answers.sqlite"),
-            "QMD_CONFIG": str(settings),
         }
+        return places | ({"QMD_CONFIG": self._settings(self.models)} if self.models else {})
+
+    def _settings(self, chosen: Models) -> str:
+        file = self.folder / "config.toml"
+        lines = [f'embed = "{chosen.embed}"']
+        lines += [f'rerank = "{chosen.rerank}"'] if chosen.rerank else []
+        file.write_text("\n".join(lines))
+        return str(file)
 
 
 @dataclass(frozen=True, slots=True)
