@@ -1,5 +1,6 @@
 """A note's file as it is now → what is known of its revision, dates and readers."""
 
+import hashlib
 import os
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from qmd_py.records import Source, StoredNote
 from qmd_py.statements.stated import Stated, stated
 
 if TYPE_CHECKING:
+    from qmd_py.files import Text
     from qmd_py.git import Repositories
     from qmd_py.markdown import Document
 
@@ -61,9 +63,9 @@ class Live:
 
     def document(self, note: StoredNote) -> "Document":
         """The file parsed."""
-        from qmd_py import markdown
+        from qmd_py.formats import parsing
 
-        return markdown.parse(self.text, Path(note.path).stem)
+        return parsing.parse(self.text, note.path)
 
 
 def look(note: StoredNote, reading: Reading, *, git: bool = True) -> Live:
@@ -77,17 +79,16 @@ def look(note: StoredNote, reading: Reading, *, git: bool = True) -> Live:
         reading: how to find out.
         git: whether what git says counts at all.
     """
-    from qmd_py import contained, files
-    from qmd_py.statements import heads
+    from qmd_py import contained
 
     try:
         content = contained.content(Path(note.root), note.file, reading.max_bytes)
-        text = files.text_of(content, Path(note.root, note.file))
+        text = _text_of(content, note)
     except FileUnreadable:
         # what the index remembers of its readers only decides what they are told of the refusal
         known = stated(note.metadata, reading.keys)
         return Live(known, (), "", same=False, text="", there=False)
-    says = heads.said(text.text, reading.keys)
+    says = _said(text.text, note, reading.keys)
     same = text.digest == note.state.digest
     own = says.revision
     if own and not same and own == stated(note.metadata, reading.keys).revision:
@@ -96,6 +97,30 @@ def look(note: StoredNote, reading: Reading, *, git: bool = True) -> Live:
         own, _blob(note, reading, content) if git else None, text.digest if same else None
     )
     return Live(says, proven, text.digest, same=same, text="" if same else text.text)
+
+
+def _text_of(content: bytes, note: StoredNote) -> "Text":
+    """A file's own text; a document (a PDF, say) has none, and is known by its bytes alone."""
+    from qmd_py import files
+    from qmd_py.formats.kinds import kind_of
+
+    file = Path(note.root, note.file)
+    if kind_of(file).converted:
+        return files.Text("", hashlib.sha256(content).hexdigest(), None)
+    return files.text_of(content, file)
+
+
+def _said(text: str, note: StoredNote, keys: Keys) -> Stated:
+    """What a file says of itself; org has words of its own for that."""
+    from qmd_py.formats.kinds import kind_of
+
+    if text and kind_of(Path(note.path)).name == "org":
+        from qmd_py.formats import parsing
+
+        return stated(parsing.parse(text, note.path).front.metadata, keys)
+    from qmd_py.statements import heads
+
+    return heads.said(text, keys)
 
 
 def indexed(note: StoredNote, reading: Reading, *, current: bool) -> tuple[Stated, Proven | None]:

@@ -40,7 +40,8 @@ ROWS = (
         "statements",
         "vectors",
     },
-    {"cache", "download", "expansion", "formats", "policies", "provenance", "store"},
+    {"formats"},
+    {"cache", "download", "expansion", "policies", "provenance", "store"},
     {
         "contexts",
         "entries",

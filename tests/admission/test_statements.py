@@ -1,11 +1,15 @@
 """What the heads of notes state, also where a slip makes them none to a parser."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from qmd_py import visible
 from qmd_py.config import Keys
 from qmd_py.statements.heads import said
 from qmd_py.statements.stated import Stated
+from tests.conftest import Qmd
 
 BODY = "# Gnu\n\ngnu words\n"
 HIDDEN = "unclear"
@@ -138,3 +142,28 @@ def test_keys_of_the_settings_are_compared_like_those_of_notes() -> None:
 
 def test_a_key_in_what_yaml_cannot_read_closes() -> None:
     assert not of("---\nrevision: r1access: hr\n---\n").access_known
+
+
+def test_org_files_say_it_in_their_own_words(folder: Path, qmd: Qmd, tmp_path: Path) -> None:
+    policy = tmp_path / "open.toml"
+    policy.write_text('version = "1"\nlabels = ["eng"]\nunlabelled = "open"\n')
+    for name, access in (("a", "eng"), ("b", "hr")):
+        head = f"#+title: {name}\n#+access: {access}\n#+revision: 4\n"
+        (folder / f"{name}.org").write_text(f"{head}\n* Zebra {name}\n\nzebra\n")
+    qmd("index", folder, "--no-embed")
+    answer = json.loads(qmd("search", "zebra", "--policy", policy, "--json").stdout)
+    assert [hit["path"] for hit in answer["results"]] == ["a.org"]
+    assert answer["evidence"][0]["revision"] == "4"
+
+
+def test_a_document_is_known_by_its_bytes(folder: Path, qmd: Qmd, tmp_path: Path) -> None:
+    policy = tmp_path / "open.toml"
+    policy.write_text('version = "1"\nlabels = []\nunlabelled = "open"\n')
+    file = folder / "a.html"
+    file.write_text("<h1>Zebra</h1><p>zebra stripes")
+    qmd("index", folder, "--no-embed")
+    answer = json.loads(qmd("search", "zebra", "--policy", policy, "--json").stdout)
+    assert answer["evidence"][0]["proof"] == "content"
+    file.write_text("<h1>Zebra</h1><p>gnu spots")
+    answer = json.loads(qmd("search", "zebra", "--policy", policy, "--json").stdout)
+    assert (answer["status"], answer["reasons"]) == ("stop", ["missing-revision"])
