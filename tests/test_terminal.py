@@ -156,6 +156,12 @@ def test_a_pipe_gets_the_section_as_it_is(qmd: Qmd, folder: Path) -> None:
     assert qmd("section", "1").stdout == qmd("get", "1").stdout == "# A\n\nSome **bold**\n"
 
 
+def test_pictures_and_lines_stay_where_they_are(colours: pytest.MonkeyPatch) -> None:
+    assert plainly(read.laid_out("- one\n- two ![a *b*](c.png)\n\nd\ne\n")) == (
+        " • one\n • two ![a *b*](c.png)\n\nd\ne\n"
+    )
+
+
 def test_a_table_stands_between_single_blank_lines(colours: pytest.MonkeyPatch) -> None:
     shown = plainly(read.laid_out("a\n\n| b | c |\n|---|---|\n| 1 | 2 |\n\nd\n"))
     assert shown.splitlines()[:3] == ["a", "", " b  c "]
