@@ -136,7 +136,12 @@ NoToc = Annotated[
 ]
 Full = Annotated[bool, typer.Option("--full", help="Show whole notes.", rich_help_panel=OUTPUT)]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Show the rank in each run.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "--explain",
+        help="Show what each stage did, and how ranks led to each score.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 MinScore = Annotated[
     float,
