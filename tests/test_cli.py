@@ -636,6 +636,8 @@ def test_an_interrupt_is_status_130(notes: Path) -> None:
     code = """
 import io, signal, sys
 from qmd_py.cli import main
+# a job in the background is started with interrupts ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 class Slow(io.BytesIO):
     def read(self, *_):
         signal.raise_signal(signal.SIGINT)

@@ -177,6 +177,8 @@ def test_an_index_deleted_by_hand_is_made_again(
 INTERRUPTED = """
     import os, signal, sys
     from qmd_py.store.writer import Writer
+    # a job in the background is started with interrupts ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     plain, done, moment = Writer.put_note, 0, int(sys.argv.pop(1))
     def interrupted(*args, **more):
         global done
