@@ -10,13 +10,13 @@ from qmd_py.errors import IndexUnusable, ModelMissing, UsageError
 from qmd_py.models import Embedder
 from qmd_py.query import Query, Word, parse
 from qmd_py.records import Candidate, Run, Scope
-from qmd_py.store import embeddings, matching
-from qmd_py.store.embeddings import Space
+from qmd_py.store import matching
 from qmd_py.store.reader import Reader, Weights
 from qmd_py.terms import Analyzer
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
+    from qmd_py.store.embeddings import Space
 
 DEPTH = 1000
 """Candidates a run hands on. Fixed, so that `-n 5` is the beginning of `-n 50`."""
@@ -139,7 +139,7 @@ def by_title(store: Reader, asked: Asked, scope: Scope, analyzer: Analyzer) -> R
 
 
 def by_meaning(
-    store: Reader, space: Space, query: Query, scope: Scope, asked: "Matrix"
+    store: Reader, space: "Space", query: Query, scope: Scope, asked: "Matrix"
 ) -> list[Run]:
     """For each vector, the chunks by their cosine with it, best first.
 
@@ -165,16 +165,19 @@ def by_meaning(
     return _by_meaning(store, now, query, scope, asked) if now else runs
 
 
-def _moved(store: Reader, space: Space) -> Space | None:
+def _moved(store: Reader, space: "Space") -> "Space | None":
     """The space as it is now, when another process has put its vectors into another file."""
+    from qmd_py.store import embeddings
+
     now = embeddings.space_of(store, space.fingerprint)
     return now if now and now.file != space.file else None
 
 
 def _by_meaning(
-    store: Reader, space: Space, query: Query, scope: Scope, asked: "Matrix"
+    store: Reader, space: "Space", query: Query, scope: Scope, asked: "Matrix"
 ) -> list[Run]:
     from qmd_py import vectors
+    from qmd_py.store import embeddings
 
     vectors.check_length(asked, space.dimensions)
     file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)
@@ -202,8 +205,10 @@ def vectors_of(embedder: Embedder, question: str, variants: Sequence[str]) -> "M
     return rows
 
 
-def space_for(store: Reader, embedder: Embedder) -> tuple[Space | None, str | None]:
+def space_for(store: Reader, embedder: Embedder) -> "tuple[Space | None, str | None]":
     """The vectors to search in, if any, and what the reader should know of them."""
+    from qmd_py.store import embeddings
+
     space = embeddings.space_of(store, fingerprint(store, embedder))
     if space and space.rows:
         waiting = embeddings.count_waiting(store, space)
@@ -276,9 +281,10 @@ def _content(name: str, analyzer: Analyzer) -> frozenset[str]:
     return frozenset(analyzer.words(" ".join(words)))
 
 
-def _nearest_of_all(store: Reader, space: Space, scores: "Matrix") -> Run:
+def _nearest_of_all(store: Reader, space: "Space", scores: "Matrix") -> Run:
     """The best chunks of all; rows that no note uses any more take no place from others."""
     from qmd_py import vectors
+    from qmd_py.store import embeddings
 
     depth = DEPTH
     while True:
