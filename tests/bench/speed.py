@@ -244,13 +244,21 @@ def vault(bench: Bench, notes: int) -> Iterator[Row]:
         other = anew(theirs, theirs.command("collection", "add", str(folder), "--name", "notes"))
     large = notes >= 10_000
     runs = bench.slow if notes > LARGEST_QUICK else 3 * bench.slow if large else bench.runs
-    yield bench.row("index by words", notes, Bar(1.0, megabytes=400), first, other, runs)
+    judged = notes == 10_000  # the size that the bars of indexing were set for
+    bar = Bar(1.0, megabytes=400) if judged else Bar()
+    yield bench.row("index by words", notes, bar, first, other, runs)
     again = ours.command("index", "--no-embed")
     update = run_of(theirs.command("update")) if theirs else None
-    seconds = 1.5 if notes == 10_000 else None
-    yield bench.row("index, nothing changed", notes, Bar(0.5, seconds), again.run, update)
+    bar = Bar(0.5, 1.5) if judged else Bar()
+    yield bench.row("index, nothing changed", notes, bar, again.run, update)
     changed = one_changed(folder, again, ours.command("search", ADDED, "-l"))
-    yield bench.row("one note changed, until it is found", notes, Bar(seconds=2), changed, None)
+    yield bench.row(
+        "one note changed, until it is found",
+        notes,
+        Bar(seconds=2) if judged else Bar(),
+        changed,
+        None,
+    )
     asked = vaults.questions(3)
     bar = Bar(1.0) if large else Bar()
     yield bench.row("search", notes, bar, *searches(ours, theirs, asked))
