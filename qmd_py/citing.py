@@ -112,27 +112,17 @@ class Citer:
             if pid in notes and pid in places
         )
         about = beside.contexts(self._store, notes.values())
-        links = self._link_counts(pids)
+        # they would count notes that this reader may not know of, unless each was read for it
+        links = {} if self._style.gate else beside.link_counts(self._store, pids)
         return tuple(
             replace(
                 hit,
                 contexts=about[hit.pid],
-                links_out=links[hit.pid][0],
-                links_in=links[hit.pid][1],
+                links=links.get(hit.pid),
             )
             for hit in found
             if hit
         )
-
-    def _link_counts(self, pids: Sequence[int]) -> dict[int, tuple[int, int]]:
-        """How many notes each is linked with; under a policy of those that this reader may know."""
-        gate = self._style.gate
-        if gate is None:
-            return beside.link_counts(self._store, pids)
-        linked = beside.linked(self._store, pids)
-        others = self._store.notes({pid for ways in linked.values() for way in ways for pid in way})
-        known = {pid for pid, note in others.items() if gate.refusal(note) is None}
-        return {pid: (len(out & known), len(into & known)) for pid, (out, into) in linked.items()}
 
     def _places(self, pids: Sequence[int]) -> dict[int, list[tuple[StoredChunk, float]]]:
         """The chunks to show of each note with their relative scores; its first if none was found."""

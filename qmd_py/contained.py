@@ -2,11 +2,13 @@
 
 import os
 import stat
+from io import FileIO
 from pathlib import Path
 
 from qmd_py.errors import FileUnreadable
 
 _ODD = {"", ".", ".."}
+_AT_ONCE = 1 << 20  # bytes
 
 
 def content(root: Path, name: str, max_bytes: int) -> bytes:
@@ -23,16 +25,26 @@ def content(root: Path, name: str, max_bytes: int) -> bytes:
     Raises:
         FileUnreadable: it cannot be opened, leads outside, is no regular file, or is too large.
     """
-    file = Path(root, name)
     try:
-        with open(file, "rb", opener=lambda *_: _opened(root, name)) as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise FileUnreadable(f"{file} is not a regular file")
-            found = stream.read(max_bytes + 1)
+        with FileIO(name, opener=lambda *_: _opened(root, name)) as stream:
+            state = os.fstat(stream.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise FileUnreadable(f"{Path(root, name)} is not a regular file")
+            found = _all_of(stream, state.st_size, max_bytes + 1)
     except (OSError, ValueError) as error:
         raise FileUnreadable(_reason(root, name, error)) from error
     if len(found) > max_bytes:
-        raise FileUnreadable(f"{file} is larger than {max_bytes} bytes: raise max_bytes to read it")
+        raise FileUnreadable(
+            f"{Path(root, name)} is larger than {max_bytes} bytes: raise max_bytes to read it"
+        )
+    return found
+
+
+def _all_of(stream: FileIO, size: int, most: int) -> bytes:
+    """The bytes of a file, as far as they are wanted; it may have grown beyond its size."""
+    found = stream.read(min(size + 1, most))
+    while len(found) < most and (more := stream.read(min(most - len(found), _AT_ONCE))):
+        found += more
     return found
 
 

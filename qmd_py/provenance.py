@@ -104,17 +104,16 @@ def _text_of(content: bytes, note: StoredNote) -> "Text":
     from qmd_py import files
     from qmd_py.formats.kinds import kind_of
 
-    file = Path(note.root, note.file)
-    if kind_of(file).converted:
+    if kind_of(note.path).converted:
         return files.Text("", hashlib.sha256(content).hexdigest(), None)
-    return files.text_of(content, file)
+    return files.text_of(content, Path(note.root, note.file))
 
 
 def _said(text: str, note: StoredNote, keys: Keys) -> Stated:
     """What a file says of itself; org has words of its own for that."""
     from qmd_py.formats.kinds import kind_of
 
-    if text and kind_of(Path(note.path)).name == "org":
+    if text and kind_of(note.path).name == "org":
         from qmd_py.formats import parsing
 
         return stated(parsing.parse(text, note.path).front.metadata, keys)

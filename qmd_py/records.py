@@ -340,10 +340,8 @@ class Hit:
     """About what the whole note costs to read, likewise."""
     contexts: tuple[str, ...] = ()
     """What its collection and the folders around it are about, the outermost first."""
-    links_out: int = 0
-    """Notes it links to."""
-    links_in: int = 0
-    """Notes that link to it."""
+    links: tuple[int, int] | None = None
+    """How many notes it links to, and how many link to it; None under a policy."""
 
 
 @dataclass(frozen=True, slots=True)

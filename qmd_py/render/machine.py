@@ -227,7 +227,7 @@ def _hit(hit: Hit, *, toc: bool, explain: bool) -> Mapping[str, object]:
     shown["stale"] = hit.stale
     shown["note_tokens"] = hit.note_tokens
     shown["context"] = hit.contexts
-    shown["links"] = {"out": hit.links_out, "in": hit.links_in}
+    shown["links"] = dict(zip(("out", "in"), hit.links, strict=True)) if hit.links else None
     if explain:
         shown["explain"] = [asdict(share) for share in hit.shares]
     if hit.body is not None:

@@ -240,7 +240,8 @@ def _listed(hit: Hit, editor: str | None) -> list[Line]:
 
 def _linked(hit: Hit) -> str:
     """How many notes a hit links to, and how many link to it; nothing where there are none."""
-    shown = [f"→{hit.links_out}"] * bool(hit.links_out) + [f"←{hit.links_in}"] * bool(hit.links_in)
+    out, into = hit.links or (0, 0)
+    shown = [f"→{out}"] * bool(out) + [f"←{into}"] * bool(into)
     return "  " + " ".join(shown) if shown else ""
 
 

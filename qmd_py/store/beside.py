@@ -37,15 +37,3 @@ def link_counts(store: Reader, pids: Sequence[int]) -> dict[int, tuple[int, int]
     )
     left, came = dict(out), dict(into)
     return {pid: (left.get(pid, 0), came.get(pid, 0)) for pid in pids}
-
-
-def linked(store: Reader, pids: Sequence[int]) -> dict[int, tuple[set[int], set[int]]]:
-    """The other notes that each note links to, and those that link to it."""
-    found: dict[int, tuple[set[int], set[int]]] = {pid: (set(), set()) for pid in pids}
-    question = "SELECT pid, resolved FROM links WHERE pid IN ({}) AND pid != resolved"
-    for pid, other in store.rows_in(question, pids):
-        found[pid][0].add(other)
-    question = "SELECT resolved, pid FROM links WHERE resolved IN ({}) AND pid != resolved"
-    for pid, other in store.rows_in(question, pids):
-        found[pid][1].add(other)
-    return found
