@@ -34,6 +34,8 @@ class Child:
 
     def __init__(self, work: Callable[[], object], log: Path) -> None:
         self._log = log
+        # an interrupt before the child is ready would make it go on as a second run of the tests
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self.begun = time.monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -42,6 +44,7 @@ class Child:
             self.pid = os.fork()
         if not self.pid:
             self._work(work)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _work(self, work: Callable[[], object]) -> None:
         status = 0
@@ -55,6 +58,7 @@ class Child:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.stdout, sys.stderr = open(1, "w"), open(2, "w")  # noqa: SIM115 — to the end
             try:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
                 work()
             except SystemExit as error:
                 status = int(error.code or 0)
