@@ -157,3 +157,23 @@ def test_what_the_table_of_tools_claims_of_us_works(
             result = qmd(*words)
             assert result.exit_code == 0, f"{line}: {result.stderr}"
             assert result.stdout or result.stderr, line
+
+
+def test_contributors_are_sent_to_modules_that_are_there() -> None:
+    table = README.partition("## Where does my line go?")[2].partition("\n\n`tests/faults")[0]
+    named = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row)}
+    there = {path.stem for path in (ROOT / "qmd_py").iterdir()}
+    assert len(named) > 20
+    assert named <= there
+
+
+@pytest.mark.parametrize("anchor", sorted(set(re.findall(r"\]\(#([\w-]+)\)", README))))
+def test_links_within_readme_lead_somewhere(anchor: str) -> None:
+    text = re.sub(r"^```.*?^```", "", README, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+def test_readme_names_every_schema() -> None:
+    schemas = {path.stem for path in (ROOT / "qmd_py/schemas").glob("*.json")}
+    assert schemas <= set(re.findall(r"`(\w+)`", README))
