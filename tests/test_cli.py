@@ -64,6 +64,11 @@ def said(result: "Result") -> str:
             "collection ad", "(did you mean 'add'?): see 'qmd collection", id="one deeper"
         ),
         pytest.param("--bogus", "no such option: --bogus", id="an unknown option"),
+        pytest.param(
+            "--index work query x",
+            "no such option: --index (options stand after the command): see",
+            id="an option before its command",
+        ),
         pytest.param("search --bogus x", "no such option: --bogus", id="an option of no command"),
         pytest.param(
             "search x --jsn",

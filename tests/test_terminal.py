@@ -1,6 +1,7 @@
 """What a person sees: wrapped to the window, linked, coloured; and what a pipe gets of it."""
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from qmd_py import sections
-from qmd_py.cli import app, getting, reading
+from qmd_py.cli import app, getting, printing, reading
 from qmd_py.evaluation.judging import Row
 from qmd_py.records import Answer, Collection, Hit, Match, Scope, Share, Source, Stage, Variant
 from qmd_py.render import explained, people, read, styled, tables
@@ -190,6 +191,18 @@ def hit(score: float, evidence: dict[str, float], *more: Share) -> Hit:
 def answer(*skipped: str, **fields: Any) -> Answer:
     stages = (Stage("probe", 0.002), Stage("expand", 0.001, "by a model"), Stage("cite", 0.001))
     return Answer("why", "query", "", skipped, (), stages=stages, **fields)
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [("query", "nothing found: try fewer or other words"), ("list", "no note meets the filters")],
+)
+def test_an_empty_answer_says_what_to_change(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mode: str, told: str
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    printing._remark(Answer("why", mode, "", (), ()))
+    assert capsys.readouterr().err == f"qmd: {told}\n"
 
 
 def test_the_parts_of_a_list_stand_below_it() -> None:

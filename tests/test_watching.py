@@ -71,6 +71,19 @@ def watched(qmd: Qmd, folder: Path, tmp_path: Path) -> Iterator[Watched]:
         yield running
 
 
+def test_who_looks_on_is_told_that_it_watches(qmd: Qmd, folder: Path) -> None:
+    assert qmd("index", "--no-embed", folder).exit_code == 0
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "qmd_py", "watch", "--no-embed"]
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL) as process:
+        try:
+            assert os.read(ours, 1000).startswith(b"qmd: watching until Ctrl-C")
+        finally:
+            process.kill()
+            os.close(theirs)
+            os.close(ours)
+
+
 def test_changes_are_found_without_a_word_too_many(watched: Watched) -> None:
     folder = watched.folder
     (folder / "sub").mkdir()

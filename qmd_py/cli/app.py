@@ -198,6 +198,8 @@ def _usage(error: typer.TyperException) -> Status:
     message = getattr(error, "message", "") if near else error.format_message()
     message = message.rstrip(".").strip()
     message = message[:1].lower() + message[1:] + (f" (did you mean '{near[0]}'?)" if near else "")
+    if getattr(error, "option_name", "") and context and not context.parent and not near:
+        message += " (options stand after the command)"
     command = context.command_path if context else "qmd"
     return _fail(f"{message}: see '{command} --help'")
 

@@ -129,7 +129,10 @@ def _remark(answer: Answer) -> None:
     if answer.cut:
         notice(f"{answer.cut} notes scored below --min-score and were left out")
     if not answer.hits and sys.stderr.isatty():
-        notice("nothing found: try fewer or other words")
+        listing = answer.mode == "list"
+        notice(
+            "no note meets the filters" if listing else "nothing found: try fewer or other words"
+        )
     for skipped in answer.skipped if sys.stderr.isatty() else answer.broken:
         notice(f"skipped {skipped}")
 

@@ -1,5 +1,6 @@
 """`qmd watch`: the index stays fresh while files change."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
@@ -44,6 +45,8 @@ def watch(
     config = configured(index)
     with Reader.open(config.index) as store:
         check_collections(store, collections or ())
+    if sys.stderr.isatty():
+        notice("watching until Ctrl-C")
     _Watch(config, frozenset(collections or ()), embed=not no_embed).run()
 
 
