@@ -85,6 +85,15 @@ def test_help_tells_the_statuses_and_fits_a_narrow_window(
             assert option in shown or not option.startswith("--"), option
 
 
+def test_help_flows_in_any_window(
+    qmd: "Callable[..., Result]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    for name, command in COMMANDS.items():
+        shown = [line.strip() for line in qmd(*name.split(), "--help").stdout.splitlines()]
+        assert set(command.help.split("\n\n")) <= set(shown), name
+
+
 @pytest.mark.parametrize("variable", ["QMD_INDEX", "QMD_CONFIG", "NO_COLOR", "HF_ENDPOINT"])
 def test_readme_names_the_variable(variable: str) -> None:
     assert f"`{variable}`" in README

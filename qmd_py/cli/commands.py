@@ -89,15 +89,25 @@ def application(first: str = "") -> typer.Typer:
         if isinstance(found, typer.Typer):
             for below in found.registered_commands:
                 below.epilog = _EPILOG_OF_COMMANDS
+                below.help = _flowing(below.callback.__doc__)
             made.add_typer(
                 found, name=name, epilog=_EPILOG_OF_COMMANDS, rich_help_panel=_panel(name)
             )
         else:
             cls = WordsCommand if name in _OF_WORDS else None
-            made.command(name, cls=cls, epilog=_EPILOG_OF_COMMANDS, rich_help_panel=_panel(name))(
-                found
-            )
+            made.command(
+                name,
+                cls=cls,
+                help=_flowing(found.__doc__),
+                epilog=_EPILOG_OF_COMMANDS,
+                rich_help_panel=_panel(name),
+            )(found)
     return made
+
+
+def _flowing(text: str | None) -> str:
+    """What a command says of itself, without the line breaks of the source, for any window."""
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
 
 
 def _panel(name: str) -> str:
