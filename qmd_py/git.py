@@ -51,6 +51,10 @@ class Repositories:
             return None
         return said[0] if said[0] == _hashed(content, len(said[0])) else None
 
+    def knows(self, root: str, file: str) -> bool:
+        """Whether a file lies in a repository at all; it need not be read for that."""
+        return self._top(os.path.dirname(f"{root.rstrip('/')}/{file}")) is not None  # noqa: PTH120
+
     def _top(self, folder: str) -> str | None:
         """The innermost folder around, or that one, in which a repository begins."""
         if folder not in self._tops:

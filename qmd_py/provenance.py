@@ -134,7 +134,8 @@ def indexed(note: StoredNote, reading: Reading, *, current: bool) -> tuple[State
     if not current:
         return says, None
     blob = None
-    if not says.revision and reading.repositories:
+    asked = reading.repositories
+    if not says.revision and asked and asked.knows(note.root, note.file):
         from qmd_py import contained
 
         try:
