@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qmd_py import chunking, config, entries, files, linking, passages, terms
+from qmd_py import chunking, config, entries, files, linking, moments, passages, terms
 from qmd_py.config import Settings
 from qmd_py.entries import Made, Result, Source
 from qmd_py.errors import FileUnreadable, UsageError
@@ -337,4 +337,4 @@ def _json_list(values: Sequence[str]) -> str:
 
 
 def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return moments.rfc3339(datetime.datetime.now(datetime.UTC).replace(microsecond=0))

@@ -36,12 +36,11 @@ class Embedder(Protocol):
         """Embed passages of notes."""
 
 
-class AskedOnce:
-    """An embedder that embeds no question twice; made anew for each search."""
+class Around:
+    """An embedder around another one, which it is like in all that it does not do in its own way."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._rows: dict[str, Matrix] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -59,17 +58,29 @@ class AskedOnce:
         return self._embedder.scale
 
     def queries(self, texts: Sequence[str]) -> "Matrix":
+        """Embed questions."""
+        return self._embedder.queries(texts)
+
+    def passages(self, texts: Sequence[str]) -> "Matrix":
+        """Embed passages of notes."""
+        return self._embedder.passages(texts)
+
+
+class AskedOnce(Around):
+    """An embedder that embeds no question twice; made anew for each search."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(embedder)
+        self._rows: dict[str, Matrix] = {}
+
+    def queries(self, texts: Sequence[str]) -> "Matrix":
         """Embed those that are new."""
         import numpy as np
 
         new = [text for text in dict.fromkeys(texts) if text not in self._rows]
         if new:
-            self._rows |= dict(zip(new, self._embedder.queries(new), strict=True))
+            self._rows |= dict(zip(new, super().queries(new), strict=True))
         return np.stack([self._rows[text] for text in texts])
-
-    def passages(self, texts: Sequence[str]) -> "Matrix":
-        """Embed passages of notes."""
-        return self._embedder.passages(texts)
 
 
 @runtime_checkable
@@ -126,3 +137,10 @@ class Models:
     reranker: Reranker | None = None
     missing: tuple[str, ...] = ()
     """For each missing one, the stage that is left out and why: `dense: no embedder here`."""
+
+    def close(self) -> None:
+        """Give the models' memory back; before Python ends, when llama.cpp may be gone already."""
+        for model in (self.embedder, self.expander, self.reranker):
+            close = getattr(model, "close", None)
+            if close:
+                close()

@@ -60,7 +60,6 @@ from qmd_py.cli.searching import answer, bring_up_to_date, known_runs, list_note
 from qmd_py.config import Config
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed
-from qmd_py.models import Models
 from qmd_py.search.asking import PASSAGE_TOKENS, Ask
 from qmd_py.snippets import DEFAULT_LENGTH
 
@@ -179,7 +178,7 @@ def query(
             else:
                 answer("query", config, text, ask, models, shown, admission, wanted)
         finally:
-            _close(models)
+            models.close()
             if cache.problem:
                 notice(f"cache: {cache.problem}")
 
@@ -199,11 +198,3 @@ def _asked(words: list[str] | None, options: Handed) -> tuple[str, Handed]:
 
 def _cache(config: Config, off: bool) -> AnswerCache:
     return Forgetful() if off else Cache(config.cache)
-
-
-def _close(models: Models) -> None:
-    """Give the models' memory back before Python ends, when llama.cpp may be gone already."""
-    for model in (models.embedder, models.expander, models.reranker):
-        close = getattr(model, "close", None)
-        if close:
-            close()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from qmd_py.errors import Busy
-from qmd_py.models import Embedder, Models
+from qmd_py.models import Around, Embedder, Models
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
@@ -95,32 +95,20 @@ class WarmModels:
             self._waiting.release()
 
 
-class _OneAtATime:
+class _OneAtATime(Around):
     """An embedder that several threads may ask."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._lock = threading.Lock()
-
-    @property
-    def fingerprint(self) -> str:
-        return self._embedder.fingerprint
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
-
-    @property
-    def scale(self) -> tuple[float, float]:
-        return self._embedder.scale
 
     def queries(self, texts: Sequence[str]) -> "Matrix":
         with self._lock:
-            return self._embedder.queries(texts)
+            return super().queries(texts)
 
     def passages(self, texts: Sequence[str]) -> "Matrix":
         with self._lock:
-            return self._embedder.passages(texts)
+            return super().passages(texts)
 
     def close(self) -> None:
         close = getattr(self._embedder, "close", None)
@@ -145,8 +133,5 @@ def _closed(models: Models | None) -> bool:
     """Let go of models; tells whether there were any."""
     if models is None:
         return False
-    for model in (models.embedder, models.expander, models.reranker):
-        close = getattr(model, "close", None)
-        if close:
-            close()
+    models.close()
     return True
