@@ -307,7 +307,10 @@ class Session:
 
 
 def _has_amx() -> bool:
-    """Whether the processor has matrix tiles, whose kernels in llama.cpp crash under some hypervisors."""
+    """Whether the processor has matrix tiles, whose kernels crash in many builds of llama.cpp.
+
+    GCC drops most of the tile configuration before it is loaded (ggml-org/llama.cpp#26954).
+    """
     try:
         return "amx_tile" in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
     except OSError:
