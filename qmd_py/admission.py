@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from qmd_py import moments
-from qmd_py.records import Decision, Record, Refusal
+from qmd_py.records.evidence import Decision, Record, Refusal
 
 VERIFY = "needs-human-verification"
 STOP = "stop"

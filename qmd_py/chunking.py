@@ -10,7 +10,7 @@ import regex
 
 from qmd_py.markdown import Block, Document
 from qmd_py.markdown.tree import Spot
-from qmd_py.records import Chunk, breadcrumb
+from qmd_py.records.stored import Chunk, breadcrumb
 
 VERSION = 1
 """Raised whenever the chunks of some note change, so that an older index is made anew."""

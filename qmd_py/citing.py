@@ -11,18 +11,8 @@ from qmd_py import fusion, provenance, snippets
 from qmd_py.errors import FileUnreadable
 from qmd_py.formats.kinds import kind_of
 from qmd_py.provenance import Reading
-from qmd_py.records import (
-    FileState,
-    Hit,
-    Match,
-    Run,
-    Section,
-    Share,
-    Source,
-    StoredChunk,
-    StoredNote,
-    breadcrumb,
-)
+from qmd_py.records.answers import Hit, Match, Run, Share, Source
+from qmd_py.records.stored import FileState, Section, StoredChunk, StoredNote, breadcrumb
 from qmd_py.store import beside
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer

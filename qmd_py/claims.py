@@ -12,7 +12,8 @@ from qmd_py.gate import Gate
 from qmd_py.ledger import Claim, Row
 from qmd_py.markdown import Document
 from qmd_py.provenance import Live, Proven
-from qmd_py.records import Record, StoredNote, breadcrumb
+from qmd_py.records.evidence import Record
+from qmd_py.records.stored import StoredNote, breadcrumb
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
 from qmd_py.visible import one_line

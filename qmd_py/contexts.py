@@ -4,7 +4,8 @@ import posixpath
 import unicodedata
 
 from qmd_py.errors import NotFound, UsageError
-from qmd_py.records import Collection, Scope
+from qmd_py.records.answers import Scope
+from qmd_py.records.notes import Collection
 from qmd_py.store import contexts
 from qmd_py.store.contexts import Context
 from qmd_py.store.reader import Reader

@@ -14,7 +14,8 @@ from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, IndexUnusable
 from qmd_py.formats import parsing, reading
 from qmd_py.markdown import references
-from qmd_py.records import Chunk, Note
+from qmd_py.records.notes import Note
+from qmd_py.records.stored import Chunk
 from qmd_py.store.writer import Terms
 from qmd_py.terms import Analyzer, Indexed
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from qmd_py import contained
 from qmd_py.errors import FileUnreadable, NotText, UsageError
-from qmd_py.records import FileState
+from qmd_py.records.stored import FileState
 
 NOTE_GLOBS = ("*.md", "*.markdown", "*.mdx", "*.txt", "*.org")
 _ALWAYS_IGNORED = ("node_modules/",)

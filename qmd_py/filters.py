@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from qmd_py import spans
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.naming import name_key, tag_key
-from qmd_py.records import Filters, Metadata, MetadataValue, Scope, StoredNote
+from qmd_py.records.answers import Filters, Scope
+from qmd_py.records.stored import Metadata, MetadataValue, StoredNote
 from qmd_py.spans import Span
 from qmd_py.store import references
 from qmd_py.store.reader import Reader

@@ -9,7 +9,9 @@ from qmd_py import admission, provenance
 from qmd_py.admission import Policy
 from qmd_py.errors import Refused
 from qmd_py.provenance import Live, Proven, Reading
-from qmd_py.records import Decision, Hit, Match, Record, Section, Source, StoredNote
+from qmd_py.records.answers import Hit, Match, Source
+from qmd_py.records.evidence import Decision, Record
+from qmd_py.records.stored import Section, StoredNote
 
 if TYPE_CHECKING:
     from qmd_py.files import Text

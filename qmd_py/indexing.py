@@ -15,7 +15,8 @@ from qmd_py.entries import Made, Result, Source
 from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.files import Found, Walk
 from qmd_py.formats import kinds, walking
-from qmd_py.records import Collection, FileState
+from qmd_py.records.notes import Collection
+from qmd_py.records.stored import FileState
 from qmd_py.reports import IndexReport
 from qmd_py.store import references
 from qmd_py.store.writer import KnownFile, Writer

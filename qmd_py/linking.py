@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from qmd_py.naming import name_key
-from qmd_py.records import Collection, Link, StoredNote
+from qmd_py.records.notes import Collection, Link
+from qmd_py.records.stored import StoredNote
 from qmd_py.store import references
 from qmd_py.store.reader import Reader
 from qmd_py.store.references import Named, StoredLink

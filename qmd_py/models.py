@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from qmd_py.records import Variant
-
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from qmd_py.records.wordings import Variant
 
     Matrix: TypeAlias = npt.NDArray[np.float32]
     """Embeddings, one unit-length row a text: shape (texts, dimensions)."""
@@ -103,7 +103,7 @@ class Expander(Protocol):
     def finished(self) -> bool:
         """Whether the last answer was written to its end, not cut off by time."""
 
-    def expand(self, question: str) -> tuple[Variant, ...]:
+    def expand(self, question: str) -> "tuple[Variant, ...]":
         """Variants of a question as the model wrote them, unguarded; empty when it wrote none.
 
         Raises:

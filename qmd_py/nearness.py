@@ -8,7 +8,8 @@ from qmd_py import citing, linking, retrieval
 from qmd_py.errors import ModelMissing
 from qmd_py.models import Embedder
 from qmd_py.query import Query
-from qmd_py.records import Scope, StoredNote
+from qmd_py.records.answers import Scope
+from qmd_py.records.stored import StoredNote
 from qmd_py.store import embeddings
 from qmd_py.store.reader import Reader
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from qmd_py.records import breadcrumb
+from qmd_py.records.stored import breadcrumb
 
 _DENSE = re.compile("[^\0-\u2e7f]")  # a range up to the last character takes long to compile
 

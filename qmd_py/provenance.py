@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from qmd_py.config import DEFAULT_MAX_BYTES, Keys
 from qmd_py.errors import FileUnreadable
-from qmd_py.records import Source, StoredNote
+from qmd_py.records.answers import Source
+from qmd_py.records.stored import StoredNote
 from qmd_py.statements.stated import Stated, stated
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from qmd_py.errors import Ambiguous, NotFound, UsageError
-from qmd_py.records import Scope, StoredNote
+from qmd_py.records.answers import Scope
+from qmd_py.records.stored import StoredNote
 from qmd_py.store.reader import Reader
 
 Admitted = Callable[[Sequence[StoredNote]], Sequence[StoredNote]]

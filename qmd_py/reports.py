@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from qmd_py.records import Collection
+from qmd_py.records.notes import Collection
 
 
 @dataclass(frozen=True, slots=True)

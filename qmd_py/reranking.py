@@ -10,7 +10,7 @@ from qmd_py import fusion, passages, snippets
 from qmd_py.cache import AnswerCache
 from qmd_py.errors import ModelFailed
 from qmd_py.models import Reranker
-from qmd_py.records import Section, StoredChunk, StoredNote, breadcrumb
+from qmd_py.records.stored import Section, StoredChunk, StoredNote, breadcrumb
 from qmd_py.terms import Analyzer
 
 DEPTH = 40

@@ -9,7 +9,7 @@ from qmd_py import fusion, passages
 from qmd_py.errors import IndexUnusable, ModelMissing, UsageError
 from qmd_py.models import Embedder
 from qmd_py.query import Query, Word, parse
-from qmd_py.records import Candidate, Run, Scope
+from qmd_py.records.answers import Candidate, Run, Scope
 from qmd_py.store import matching
 from qmd_py.store.reader import Reader, Weights
 from qmd_py.terms import Analyzer

@@ -12,7 +12,8 @@ from qmd_py.errors import Ambiguous, FileUnreadable, NotFound, UsageError
 from qmd_py.formats import parsing, reading
 from qmd_py.markdown import Document, plain_heading
 from qmd_py.markdown.tree import Spot
-from qmd_py.records import Section, SectionText, StoredNote
+from qmd_py.records.notes import SectionText
+from qmd_py.records.stored import Section, StoredNote
 from qmd_py.references import Admitted, Pointer
 from qmd_py.store.reader import Reader
 

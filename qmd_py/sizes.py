@@ -7,7 +7,8 @@ from pathlib import Path
 
 from qmd_py import files, passages
 from qmd_py.errors import FileUnreadable
-from qmd_py.records import Answer, Hit, Match, Section
+from qmd_py.records.answers import Answer, Hit, Match
+from qmd_py.records.stored import Section
 
 
 def counted(answer: Answer, max_bytes: int) -> Answer:

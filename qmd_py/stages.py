@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
-from qmd_py.records import Stage
+from qmd_py.records.answers import Stage
 
 
 class Stages:

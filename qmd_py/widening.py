@@ -9,7 +9,7 @@ from qmd_py.expansion import guards
 from qmd_py.expansion.callers import Handed
 from qmd_py.expansion.guards import Dropped
 from qmd_py.models import Embedder, Expander
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 from qmd_py.terms import Analyzer
 
 CALLERS_WEIGHT = 0.5

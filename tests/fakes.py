@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qmd_py.errors import ModelFailed
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix

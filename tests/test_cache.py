@@ -15,7 +15,7 @@ import pytest
 from qmd_py import config
 from qmd_py.cache import AnswerCache, Cache, NoCache
 from qmd_py.cache import file as cache_file
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -442,7 +442,7 @@ WORKER = """
 import sys, time
 from pathlib import Path
 from qmd_py.cache import Cache
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 
 folder, start, me = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
 for number in range(10):  # each file is new to all eight, at the same instant
@@ -509,7 +509,7 @@ KILLER = """
 import os, random, signal, sqlite3, sys, time
 from pathlib import Path
 from qmd_py.cache import Cache
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 
 folder, moments = Path(sys.argv[1]), int(sys.argv[2])
 random_ = random.Random(7)

@@ -19,7 +19,7 @@ from qmd_py import checking, config, embedding, indexing, retrieval
 from qmd_py.config import Settings
 from qmd_py.passages import passage
 from qmd_py.query import Query
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 from qmd_py.store import embeddings
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qmd_py.chunking import chunks
 from qmd_py.markdown import Document, parse
-from qmd_py.records import Chunk, breadcrumb
+from qmd_py.records.stored import Chunk, breadcrumb
 
 LIMIT = 1400
 BOUNDED = settings(deadline=None, max_examples=120)

@@ -20,7 +20,7 @@ from qmd_py.expansion.entities import entities, keeps
 from qmd_py.expansion.guards import FLOOR, guard
 from qmd_py.expansion.languages import language, other_language, other_script, script
 from qmd_py.expansion.lines import variants
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 from qmd_py.terms import Analyzer
 
 ANALYZER = Analyzer(["en", "ru"])

@@ -19,7 +19,7 @@ from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, NotFound, QmdError, UsageError
 from qmd_py.files import Walk
 from qmd_py.ignoring import patterns_of
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 from qmd_py.render import styled
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer

@@ -16,7 +16,7 @@ from qmd_py import indexing
 from qmd_py.config import Settings
 from qmd_py.errors import IndexUnusable, UsageError
 from qmd_py.query import parse
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 from qmd_py.reports import IndexReport
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from qmd_py.linking import Names
-from qmd_py.records import Link
+from qmd_py.records.notes import Link
 from qmd_py.store.references import Named
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from qmd_py.llama.embedder import LlamaEmbedder
 from qmd_py.llama.expander import LlamaExpander
 from qmd_py.llama.reranker import LlamaReranker
 from qmd_py.llama.runtime import OutOfTime, Pooling, Session, Setup
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 from tests import reference
 from tests.tiny import (
     Q8_0,

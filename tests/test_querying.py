@@ -14,7 +14,7 @@ from qmd_py.cli.app import Status
 from qmd_py.cli.loading import Loader
 from qmd_py.errors import ModelFailed
 from qmd_py.llama.runtime import Session
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 from tests.fakes import FakeEmbedder
 from tests.test_llama import SHAPE, VOCABULARY
 from tests.tiny import reranker_weights, write_qwen3, writer_weights

@@ -16,7 +16,8 @@ from qmd_py.cache import Cache, NoCache
 from qmd_py.config import Settings
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models
-from qmd_py.records import Answer, Chunk, Section, StoredChunk
+from qmd_py.records.answers import Answer
+from qmd_py.records.stored import Chunk, Section, StoredChunk
 from qmd_py.render import machine
 from qmd_py.reranking import Candidate, Limits, Reranked
 from qmd_py.search.asking import Ask

@@ -6,7 +6,7 @@ import pytest
 from qmd_py import embedding, indexing, retrieval
 from qmd_py.config import Settings
 from qmd_py.errors import IndexUnusable, ModelMissing
-from qmd_py.records import Candidate, Run, Scope
+from qmd_py.records.answers import Candidate, Run, Scope
 from qmd_py.retrieval import Asked
 from qmd_py.store import embeddings
 from qmd_py.store.writer import Writer

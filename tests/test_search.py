@@ -12,7 +12,7 @@ from qmd_py import config, embedding, indexing, sections
 from qmd_py.config import Settings
 from qmd_py.errors import ModelMissing, UsageError
 from qmd_py.models import Embedder, Models
-from qmd_py.records import Answer, Hit, Scope
+from qmd_py.records.answers import Answer, Hit, Scope
 from qmd_py.retrieval import fingerprint
 from qmd_py.search.asking import Ask
 from qmd_py.search.hybrid import hybrid

@@ -7,7 +7,8 @@ import pytest
 from qmd_py import indexing, markdown, passages, sections
 from qmd_py.config import Settings
 from qmd_py.errors import Ambiguous, FileUnreadable, NotFound
-from qmd_py.records import Scope, SectionText
+from qmd_py.records.answers import Scope
+from qmd_py.records.notes import SectionText
 from qmd_py.store.writer import Writer
 
 LIMIT = 1_000_000  # bytes

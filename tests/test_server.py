@@ -23,7 +23,7 @@ from qmd_py.cli.serving import _desk, _token
 from qmd_py.config import Settings
 from qmd_py.errors import Busy
 from qmd_py.models import Models
-from qmd_py.records import Answer
+from qmd_py.records.answers import Answer
 from qmd_py.search.hybrid import hybrid
 from qmd_py.server import protocol, teaching, tongues, tools
 from qmd_py.server.desk import Desk

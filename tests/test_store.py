@@ -6,7 +6,9 @@ import pytest
 
 from qmd_py.errors import IndexMissing, IndexUnusable, UsageError
 from qmd_py.query import Phrase, Query, Word
-from qmd_py.records import Chunk, Collection, FileState, Note, Scope, StoredNote
+from qmd_py.records.answers import Scope
+from qmd_py.records.notes import Collection, Note
+from qmd_py.records.stored import Chunk, FileState, StoredNote
 from qmd_py.store import connection
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Terms, Writer

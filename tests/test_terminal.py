@@ -12,7 +12,9 @@ from rich.cells import cell_len
 from qmd_py import sections
 from qmd_py.cli import app, getting, printing, reading
 from qmd_py.evaluation.judging import Row
-from qmd_py.records import Answer, Collection, Hit, Match, Scope, Share, Source, Stage, Variant
+from qmd_py.records.answers import Answer, Hit, Match, Scope, Share, Source, Stage
+from qmd_py.records.notes import Collection
+from qmd_py.records.wordings import Variant
 from qmd_py.render import explained, people, read, styled, tables
 from qmd_py.render.places import address
 from qmd_py.render.styled import HANG, Line

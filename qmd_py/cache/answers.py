@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, Self, TypeAlias
 
 from qmd_py.cache.file import CacheFile
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 
 DEFAULT_BOUND = 64_000_000  # bytes; about 30,000 questions with 40 scores each
 

@@ -11,7 +11,7 @@ from qmd_py import moments
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
 from qmd_py.provenance import Reading
-from qmd_py.records import Answer
+from qmd_py.records.answers import Answer
 
 if TYPE_CHECKING:
     from qmd_py.gate import Gate

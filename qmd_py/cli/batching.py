@@ -16,7 +16,7 @@ from qmd_py.errors import UsageError
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models
-from qmd_py.records import Filters
+from qmd_py.records.answers import Filters
 from qmd_py.render import machine
 from qmd_py.search.asking import Ask
 from qmd_py.search.scoping import check_collections

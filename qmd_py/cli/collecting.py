@@ -25,7 +25,7 @@ from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import NoEmbed
 from qmd_py.config import Config
 from qmd_py.errors import Busy, UsageError
-from qmd_py.records import Collection
+from qmd_py.records.notes import Collection
 from qmd_py.render import machine, people
 from qmd_py.search.scoping import check_collections
 from qmd_py.store import embeddings

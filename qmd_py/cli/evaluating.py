@@ -21,7 +21,7 @@ from qmd_py.cli.searching import known_runs, pipeline
 from qmd_py.config import Config
 from qmd_py.errors import Refused, UsageError
 from qmd_py.models import Models
-from qmd_py.records import Hit, Scope
+from qmd_py.records.answers import Hit, Scope
 from qmd_py.search.asking import Ask
 from qmd_py.search.scoping import check_collections
 from qmd_py.store.reader import Reader

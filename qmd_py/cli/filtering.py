@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 
 from qmd_py.cli.app import notice
-from qmd_py.records import Answer, Filters, Scope
+from qmd_py.records.answers import Answer, Filters, Scope
 from qmd_py.search.asking import Ask
 from qmd_py.store.reader import Reader
 

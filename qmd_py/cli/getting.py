@@ -15,7 +15,7 @@ from qmd_py.cli.app import IndexOption, Status, emit, notice
 from qmd_py.cli.options import AsOf, Policy
 from qmd_py.cli.reading import admitted, emit_note, opened
 from qmd_py.errors import QmdError, UsageError
-from qmd_py.records import SectionText
+from qmd_py.records.notes import SectionText
 from qmd_py.references import Admitted, Pointer, matching
 from qmd_py.render import machine
 from qmd_py.store.reader import Reader

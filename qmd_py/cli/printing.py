@@ -10,7 +10,7 @@ import typer
 from qmd_py.cli.app import Status, emit, notice, show
 from qmd_py.config import Settings
 from qmd_py.errors import UsageError
-from qmd_py.records import Answer
+from qmd_py.records.answers import Answer
 from qmd_py.render import styled
 from qmd_py.terms import Analyzer
 

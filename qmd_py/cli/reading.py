@@ -15,7 +15,7 @@ from qmd_py.cli.app import IndexOption, Status, configured, emit, emit_styled, n
 from qmd_py.cli.options import AsOf, Policy
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 from qmd_py.render import machine, people
 from qmd_py.search.scoping import check_collections
 from qmd_py.store.reader import Reader

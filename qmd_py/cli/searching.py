@@ -43,7 +43,7 @@ from qmd_py.config import Config
 from qmd_py.errors import PolicyUnknown, UsageError
 from qmd_py.models import Models
 from qmd_py.provenance import Reading
-from qmd_py.records import Answer, Filters
+from qmd_py.records.answers import Answer, Filters
 from qmd_py.render.styled import Line
 from qmd_py.search.asking import RUNS, Ask
 from qmd_py.search.scoping import check_collections

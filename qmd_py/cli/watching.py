@@ -14,7 +14,7 @@ from qmd_py.cli.options import Collections, NoEmbed
 from qmd_py.config import Config
 from qmd_py.errors import IndexUnusable, ModelFailed, QmdError
 from qmd_py.models import Embedder
-from qmd_py.records import Collection
+from qmd_py.records.notes import Collection
 from qmd_py.render import people
 from qmd_py.reports import IndexReport
 from qmd_py.search.scoping import check_collections

@@ -9,7 +9,7 @@ from pathlib import Path
 from qmd_py import measures
 from qmd_py.errors import UsageError
 from qmd_py.evaluation.questions import Question, QuestionSet, normal
-from qmd_py.records import Hit
+from qmd_py.records.answers import Hit
 
 MEASURES: Mapping[str, Callable[[Sequence[str], measures.Gains], float]] = {
     "nDCG@5": lambda run, gains: measures.ndcg(run, gains, 5),

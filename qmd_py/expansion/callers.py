@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from qmd_py.errors import UsageError
 from qmd_py.expansion.lines import KINDS
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 
 _LONGEST = 10_000  # characters, as for a question
 _MOST = 32  # searches; each costs a run over the whole index

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 
 KINDS = ("lex", "vec", "hyde")
 """The searches a line can be for; see `Variant.kind`."""

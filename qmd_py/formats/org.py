@@ -8,7 +8,7 @@ from qmd_py.markdown import Block, Document, Lines
 from qmd_py.markdown.frontmatter import FrontMatter
 from qmd_py.markdown.plain import one_line
 from qmd_py.markdown.tree import Heading, grow
-from qmd_py.records import MetadataValue
+from qmd_py.records.stored import MetadataValue
 
 _HEADING = re.compile(r"(\*+)[ \t]+(\S.*)")
 # what changes while a heading stays what it is: pointers hold through it

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from qmd_py import gguf
 from qmd_py.expansion import lines, prompts
 from qmd_py.expansion.prompts import Prompt
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 
 if TYPE_CHECKING:
     from qmd_py.llama.grammar import Grammar

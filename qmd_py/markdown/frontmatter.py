@@ -12,7 +12,7 @@ from typing import ClassVar
 import yaml
 
 from qmd_py.markdown.plain import one_line
-from qmd_py.records import MetadataValue
+from qmd_py.records.stored import MetadataValue
 
 _LARGEST = 64_000  # characters; nobody writes that much by hand, and YAML is slow to read
 _DEEPEST = 20

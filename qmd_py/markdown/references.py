@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from qmd_py.markdown.document import Document
-from qmd_py.records import Link
+from qmd_py.records.notes import Link
 
 # most paragraphs have neither, and these are quick to say so
 _LINK_MARK = re.compile(r"\[\[|\]\(|\]:")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qmd_py.markdown.lines import Lines
-from qmd_py.records import Section
+from qmd_py.records.stored import Section
 
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 _UNTITLED = "(untitled)"

@@ -2,7 +2,7 @@
 
 from qmd_py.catalogue import Server
 from qmd_py.expansion import lines, prompts
-from qmd_py.records import Variant
+from qmd_py.records.wordings import Variant
 from qmd_py.remote.server import Client
 
 _MOST_TOKENS = 1024  # of thoughts and the answer; the lines themselves have about 200

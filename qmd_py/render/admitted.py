@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from qmd_py.records import Answer, Decision, Record
+from qmd_py.records.answers import Answer
+
+if TYPE_CHECKING:
+    from qmd_py.records.evidence import Decision, Record
 
 
 def stop_lines(answer: Answer) -> list[str]:
@@ -14,7 +18,7 @@ def stop_lines(answer: Answer) -> list[str]:
     return [f"stop: {', '.join(decision.reasons) or 'nothing was found'}"]
 
 
-def decision_fields(decision: Decision) -> Mapping[str, object]:
+def decision_fields(decision: "Decision") -> Mapping[str, object]:
     """The decision as JSON fields; of what was refused only the reasons a reader may know."""
     return {
         "status": decision.status,
@@ -27,7 +31,7 @@ def decision_fields(decision: Decision) -> Mapping[str, object]:
     }
 
 
-def record_fields(record: Record) -> dict[str, object]:
+def record_fields(record: "Record") -> dict[str, object]:
     """A record as JSON fields."""
     return asdict(record.source) | {
         "first_line": record.first_line,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from qmd_py.records import Answer, Hit, Share, Stage
+from qmd_py.records.answers import Answer, Hit, Share, Stage
 from qmd_py.render import styled
 from qmd_py.render.styled import HANG, Line
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from qmd_py.linking import Linked, Links
 from qmd_py.nearness import Related
-from qmd_py.records import Link
+from qmd_py.records.notes import Link
 from qmd_py.render import styled
 from qmd_py.render.styled import HANG, Line
 from qmd_py.store.contexts import Context

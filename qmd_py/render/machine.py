@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from qmd_py.records import Answer, Collection, Hit, Match, Record, Section, SectionText, StoredNote
+from qmd_py.records.answers import Answer, Hit, Match
+from qmd_py.records.stored import Section, StoredNote
 from qmd_py.render import styled
 from qmd_py.render.admitted import decision_fields, record_fields, stop_lines
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from qmd_py.evaluation.judging import Row
     from qmd_py.linking import Links
     from qmd_py.nearness import Related
+    from qmd_py.records.evidence import Record
+    from qmd_py.records.notes import Collection, SectionText
     from qmd_py.reports import IndexStatus
     from qmd_py.store.contexts import Context
 
@@ -49,7 +52,7 @@ def answer_json(answer: Answer, *, toc: bool = True, explain: bool = False) -> s
 
 
 def trace_json(
-    answer: Answer, judged: Iterable[tuple[Record, str | None]], policy: "Policy", top_k: int
+    answer: Answer, judged: "Iterable[tuple[Record, str | None]]", policy: "Policy", top_k: int
 ) -> str:
     """What a policy decided over each candidate, in their order; no text, title or path."""
     import hashlib
@@ -121,12 +124,12 @@ def answer_files(answer: Answer, separator: str = "\n") -> str:
     return "".join(file + separator for file in dict.fromkeys(hit.file for hit in answer.hits))
 
 
-def section_json(section: SectionText) -> str:
+def section_json(section: "SectionText") -> str:
     """A section with its place and its size beside the note's."""
     return _json(asdict(section))
 
 
-def texts_json(texts: Iterable[SectionText]) -> str:
+def texts_json(texts: "Iterable[SectionText]") -> str:
     """A list of notes or parts of notes with their text."""
     return _json([asdict(text) for text in texts])
 
@@ -188,7 +191,7 @@ def _place(note: StoredNote) -> dict[str, object]:
     }
 
 
-def collections_json(collections: Sequence[Collection]) -> str:
+def collections_json(collections: "Sequence[Collection]") -> str:
     """A list of collections."""
     return _json([asdict(collection) for collection in collections])
 

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qmd_py.records import Answer, Collection, Hit, Section, StoredNote
+from qmd_py.records.answers import Answer, Hit
+from qmd_py.records.stored import Section, StoredNote
 from qmd_py.render import styled
 from qmd_py.render.admitted import stop_lines
 from qmd_py.render.places import address
 from qmd_py.render.styled import HANG, Line
-from qmd_py.reports import EmbedReport, IndexReport, IndexStatus
 from qmd_py.terms import Analyzer
 
 if TYPE_CHECKING:
     from qmd_py.cache import CacheState
+    from qmd_py.records.notes import Collection
+    from qmd_py.reports import EmbedReport, IndexReport, IndexStatus
 
 _REASONS = 5  # shown of what was passed over; the line stays readable
 
@@ -79,7 +81,7 @@ def notes_lines(notes: Sequence[StoredNote]) -> list[Line]:
     ]
 
 
-def collection_lines(collections: Iterable[Collection]) -> list[Line]:
+def collection_lines(collections: "Iterable[Collection]") -> list[Line]:
     """Name, number of notes and folder of each collection."""
     shown = [(found.name, _count(found.notes, "note"), found.root) for found in collections]
     names = max((styled.width(name) for name, _, _ in shown), default=0)
@@ -95,7 +97,7 @@ def collection_lines(collections: Iterable[Collection]) -> list[Line]:
     ]
 
 
-def collection_details(collection: Collection) -> list[Line]:
+def collection_details(collection: "Collection") -> list[Line]:
     """Everything about one collection."""
     return [
         [("name    ", "faint"), HANG, (collection.name, "title")],
@@ -106,7 +108,7 @@ def collection_details(collection: Collection) -> list[Line]:
     ]
 
 
-def status_lines(status: IndexStatus) -> list[Line]:
+def status_lines(status: "IndexStatus") -> list[Line]:
     """The state of the index."""
     counts = ", ".join(
         (
@@ -148,7 +150,7 @@ def cache_contents(state: "CacheState") -> str:
     return f"{_count(state.expansions, 'expansion')}, {_count(state.scores, 'rerank score')}"
 
 
-def report_line(report: IndexReport) -> str:
+def report_line(report: "IndexReport") -> str:
     """What an indexing run did, in one line."""
     counts = [
         f"{number} {what}"
@@ -168,7 +170,7 @@ def report_line(report: IndexReport) -> str:
     return f"{report.collection}: {', '.join([done, *tail])}"
 
 
-def embed_line(report: EmbedReport) -> str:
+def embed_line(report: "EmbedReport") -> str:
     """What an embedding run did, in one line."""
     done = f"embedded {_count(report.embedded, 'passage')}"
     return f"{done}, {report.pending} pending: run 'qmd embed'" if report.pending else done

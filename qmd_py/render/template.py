@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from qmd_py.errors import UsageError
-from qmd_py.records import Answer, Hit
+from qmd_py.records.answers import Answer, Hit
 
 Value: TypeAlias = str | int | float
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from qmd_py import citing, fusion, moments, retrieval
 from qmd_py.errors import IndexUnusable, ModelFailed, ModelMissing
 from qmd_py.models import Models
-from qmd_py.records import Answer, Hit, Run
+from qmd_py.records.answers import Answer, Hit, Run
 from qmd_py.retrieval import Asked
 from qmd_py.search.asking import Ask
 from qmd_py.stages import Stages

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from qmd_py import snippets
 from qmd_py.provenance import Reading
-from qmd_py.records import Answer, Scope
+from qmd_py.records.answers import Answer, Scope
 
 if TYPE_CHECKING:
     from qmd_py.cache import AnswerCache

@@ -8,7 +8,7 @@ from qmd_py import citing, fusion, reranking, retrieval, widening
 from qmd_py.cache import AnswerCache, NoCache
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import AskedOnce, Models, Reranker
-from qmd_py.records import Answer, Run
+from qmd_py.records.answers import Answer, Run
 from qmd_py.reranking import Limits, Reranked
 from qmd_py.retrieval import Asked
 from qmd_py.search import recency

@@ -4,7 +4,7 @@ import datetime
 
 from qmd_py import citing, filters
 from qmd_py.query import Query
-from qmd_py.records import Answer
+from qmd_py.records.answers import Answer
 from qmd_py.retrieval import Asked
 from qmd_py.search.answering import Answerer
 from qmd_py.search.asking import Ask

@@ -5,7 +5,7 @@ import datetime
 from qmd_py import citing, retrieval
 from qmd_py.errors import ModelMissing, UsageError
 from qmd_py.models import Models
-from qmd_py.records import Answer
+from qmd_py.records.answers import Answer
 from qmd_py.search import recency
 from qmd_py.search.answering import Answerer, between, certainty, dense, kept, summed
 from qmd_py.search.asking import Ask

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qmd_py.expansion import languages
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 from qmd_py.store.reader import Reader
 
 _LOOKED_AT = 60

@@ -12,7 +12,9 @@ from qmd_py.errors import QmdError, UsageError
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models
-from qmd_py.records import Filters, SectionText, breadcrumb
+from qmd_py.records.answers import Filters
+from qmd_py.records.notes import SectionText
+from qmd_py.records.stored import breadcrumb
 from qmd_py.render import machine
 from qmd_py.search import listing
 from qmd_py.search.asking import Ask

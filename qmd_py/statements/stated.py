@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from qmd_py import moments
 from qmd_py.config import Keys
-from qmd_py.records import Metadata, MetadataValue
+from qmd_py.records.stored import Metadata, MetadataValue
 from qmd_py.visible import folded, one_line
 
 _LONGEST = 200  # characters of a revision, a date or a label; what is longer is none

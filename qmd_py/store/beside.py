@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from qmd_py.records import StoredNote
+from qmd_py.records.stored import StoredNote
 from qmd_py.store.reader import Reader
 
 

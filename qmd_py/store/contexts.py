@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qmd_py.records import Collection
+from qmd_py.records.notes import Collection
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qmd_py.query import Query
-from qmd_py.records import Candidate, Scope
+from qmd_py.records.answers import Candidate, Scope
 from qmd_py.store import matching
 from qmd_py.store.reader import Reader
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from qmd_py.errors import UsageError
 from qmd_py.query import Phrase, Query
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 
 
 def any_of(query: Query) -> str:

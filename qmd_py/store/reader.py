@@ -9,20 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from qmd_py.query import Query
-from qmd_py.records import (
-    Candidate,
-    Chunk,
-    Collection,
-    FileState,
-    Scope,
-    Section,
-    StoredChunk,
-    StoredNote,
-)
+from qmd_py.records.answers import Candidate, Scope
+from qmd_py.records.stored import Chunk, FileState, Section, StoredChunk, StoredNote
 from qmd_py.store import matching, project
 from qmd_py.store.connection import open_for_reading, translated
 
 if TYPE_CHECKING:
+    from qmd_py.records.notes import Collection
     from qmd_py.reports import IndexStatus
 
 Weights = tuple[float, float, float, float, float]
@@ -98,8 +91,10 @@ class Reader:
         rows = self.rows("SELECT coalesce(max(id), 0) FROM chunks")
         return f"{self.meta('notes put') or 0} {rows[0][0]}"
 
-    def collections(self) -> list[Collection]:
+    def collections(self) -> "list[Collection]":
         """All collections by name, with their numbers of notes."""
+        from qmd_py.records.notes import Collection
+
         rows = self.rows(
             """SELECT k.id, k.name, k.root, k.globs, k.ignores,
             (SELECT count(*) FROM notes n WHERE n.collection = k.id)

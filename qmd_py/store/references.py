@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qmd_py.naming import tag_key
-from qmd_py.records import Collection, Link, Note
+from qmd_py.records.notes import Collection, Link, Note
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:

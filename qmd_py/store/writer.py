@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from qmd_py.errors import NotFound, UsageError
-from qmd_py.records import Collection, FileState, Note
+from qmd_py.records.notes import Collection, Note
+from qmd_py.records.stored import FileState
 from qmd_py.store import project, references
 from qmd_py.store.connection import SCHEMA_VERSION, check_data, open_for_writing, translated
 from qmd_py.store.reader import Reader

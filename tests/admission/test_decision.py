@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from qmd_py import admission, moments
 from qmd_py.admission import OWNER, Policy, decide
-from qmd_py.records import Record, Source
+from qmd_py.records.answers import Source
+from qmd_py.records.evidence import Record
 from tests.admission.notes import AS_OF
 
 AT = datetime.datetime(2025, 3, 17, 10, tzinfo=datetime.UTC)

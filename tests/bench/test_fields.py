@@ -11,7 +11,7 @@ from qmd_py.evaluation.questions import QuestionSet
 from qmd_py.expansion import callers
 from qmd_py.measures import mean
 from qmd_py.models import Embedder, Models
-from qmd_py.records import Hit, Scope
+from qmd_py.records.answers import Hit, Scope
 from qmd_py.search.asking import Ask
 from qmd_py.search.hybrid import hybrid
 from qmd_py.store.reader import Reader

@@ -10,7 +10,7 @@ import pytest
 from qmd_py import fusion, measures, retrieval
 from qmd_py.evaluation import questions
 from qmd_py.models import Embedder
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 from qmd_py.search.hybrid import TITLE_WEIGHT
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer

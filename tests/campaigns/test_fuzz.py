@@ -22,7 +22,7 @@ from qmd_py.errors import Ambiguous, NotFound, UsageError
 from qmd_py.ignoring import patterns_of
 from qmd_py.markdown import frontmatter, parse
 from qmd_py.models import Models
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 from qmd_py.search.asking import Ask
 from qmd_py.search.simple import by_words
 from qmd_py.store.reader import Reader

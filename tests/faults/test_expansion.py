@@ -14,7 +14,8 @@ from qmd_py.expansion.callers import Handed
 from qmd_py.llama.expander import LlamaExpander
 from qmd_py.llama.runtime import Session, Setup
 from qmd_py.models import Models
-from qmd_py.records import Answer, Variant
+from qmd_py.records.answers import Answer
+from qmd_py.records.wordings import Variant
 from qmd_py.search.asking import Ask
 from qmd_py.search.hybrid import hybrid
 from qmd_py.store.writer import Writer

@@ -16,7 +16,7 @@ from qmd_py.errors import ModelFailed
 from qmd_py.llama.embedder import LlamaEmbedder
 from qmd_py.llama.reranker import LlamaReranker
 from qmd_py.models import Embedder, Models
-from qmd_py.records import Answer
+from qmd_py.records.answers import Answer
 from qmd_py.search.asking import Ask
 from qmd_py.search.hybrid import hybrid
 from qmd_py.search.simple import by_words

@@ -9,7 +9,7 @@ import pytest
 
 from qmd_py import config, vectors
 from qmd_py.models import Models
-from qmd_py.records import Scope
+from qmd_py.records.answers import Scope
 from qmd_py.search.asking import Ask
 from qmd_py.search.simple import by_words
 from qmd_py.store.reader import Reader

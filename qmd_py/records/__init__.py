@@ -1,0 +1,1 @@
+"""The frozen values that travel between stages, by what they tell of."""
