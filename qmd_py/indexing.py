@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qmd_py import chunking, config, entries, files, linking, moments, passages, terms
+from qmd_py import chunking, config, entries, files, moments, passages, terms
 from qmd_py.config import Settings
 from qmd_py.entries import Made, Result, Source
 from qmd_py.errors import FileUnreadable, UsageError
@@ -17,6 +17,7 @@ from qmd_py.files import Found, Walk
 from qmd_py.formats import kinds, walking
 from qmd_py.records.notes import Collection
 from qmd_py.records.stored import FileState
+from qmd_py.relinking import Relinking
 from qmd_py.reports import IndexReport
 from qmd_py.store import references
 from qmd_py.store.writer import KnownFile, Writer
@@ -35,6 +36,11 @@ class _Plan:
     read: list[tuple[Found, KnownFile | None]]
     gone: list[KnownFile]
     unchanged: int
+
+    @property
+    def known(self) -> list[int]:
+        """The notes of the index that are concerned."""
+        return [note.pid for note in (*(old for _, old in self.read if old), *self.gone)]
 
 
 def update(
@@ -65,7 +71,6 @@ def update(
         return IndexReport(collection.name, problems=(_vanished(collection, "has no notes"),))
     remember(store, settings)
     report = _carry_out(store, collection, plan, settings, progress)
-    linking.resolve_pending(store, collection)
     return replace(
         report,
         unchanged=report.unchanged + plan.unchanged,
@@ -176,8 +181,9 @@ def _carry_out(
 ) -> IndexReport:
     report = IndexReport(collection.name)
     work = _Work(store, collection, plan.gone, fingerprint(settings))
+    relinking = Relinking(store, collection)
     if plan.read or plan.gone:
-        linking.expect_changes(store, collection)
+        relinking.expect(plan.known)
     sources = [work.source(found, known) for found, known in plan.read]
     # this one is kept busy by writing
     processes = config.threads() - 1 if len(sources) >= _MANY else 0
@@ -191,6 +197,7 @@ def _carry_out(
     with store.batch():
         for known in gone:
             store.delete_note(known.pid)
+    relinking.finish(work.put)
     return replace(report, removed=len(gone))
 
 
@@ -207,6 +214,7 @@ class _Work:
             self._lost.setdefault(known.state.digest, []).append(known)
         self._made_by = made_by
         self.moved: set[int] = set()
+        self.put: set[int] = set()
 
     def source(self, found: Found, known: KnownFile | None) -> Source:
         """What there is to read of a file."""
@@ -231,6 +239,7 @@ class _Work:
             self._store.move_note(lost.pid, found.file, note.path, state)
             self.moved.add(lost.pid)
         pid = lost.pid if lost else self._store.pid_for(self._collection, found.file)
+        self.put.add(pid)
         self._put(pid, result.made, state, kinds.made_by(self._made_by, found.file))
         what = "moved" if lost else "changed" if known else "new"
         problem = f"{Path(self._collection.root, found.file)}: {note.problem}"

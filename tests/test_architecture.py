@@ -48,6 +48,7 @@ ROWS = (
         "filters",
         "gate",
         "linking",
+        "relinking",
         "llama",
         "references",
         "remote",

@@ -1,13 +1,20 @@
 import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from qmd_py.linking import Names
+from qmd_py import indexing
+from qmd_py.config import Settings
 from qmd_py.records.notes import Link
+from qmd_py.relinking import Names, Relinking
+from qmd_py.store import references
 from qmd_py.store.references import Named
+from qmd_py.store.writer import Writer
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -203,3 +210,62 @@ def test_links_to_closed_notes_are_not_told(qmd: Qmd, folder: Path, tmp_path: Pa
         found = json.loads(qmd(command, "xyzzy", "--json", "--policy", policy).stdout)["results"]
         counted = {hit["path"]: hit["links"] for hit in found}
         assert counted == {"a.md": None, "c.md": None}
+
+
+_NAMES = ("a", "b", "A", "проект", "x.y")
+_PLACES = st.sampled_from(
+    [f"{folder}{name}.md" for folder in ("", "a/", "b/a/") for name in _NAMES]
+)
+_TARGETS = st.sampled_from(
+    [
+        *_NAMES,
+        "a/b",
+        "a.md",
+        "../a",
+        "./b.md",
+        "/a",
+        "..",
+        ".",
+        "b/..",
+        "b/a/",
+        "T/a",
+        "tea",
+        "a//b",
+    ]
+)
+_NOTE = st.tuples(st.sampled_from(["", "a", "T/a", "tea"]), st.lists(_TARGETS, max_size=3))
+_CHANGES = st.lists(
+    st.dictionaries(_PLACES, st.none() | _NOTE, min_size=1, max_size=5), min_size=2, max_size=5
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(changes=_CHANGES)
+def test_after_each_change_links_lead_where_they_lead_when_all_are_looked_up(
+    changes: list[dict[str, tuple[str, list[str]] | None]],
+) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        notes = Path(place, "notes")
+        notes.mkdir()
+        with Writer.open(Path(place, "index.sqlite")) as store:
+            collection = indexing.collection_for(store, notes)
+            for change in changes:
+                _apply(notes, change)
+                indexing.update(store, collection, Settings(), prune=True)
+                led = references.links(store, collection)
+                with store.batch():
+                    references.set_pending(store, collection, True)
+                Relinking(store, collection).finish([])
+                assert led == references.links(store, collection)
+
+
+def _apply(notes: Path, change: dict[str, tuple[str, list[str]] | None]) -> None:
+    for name, note in change.items():
+        file = notes / name
+        file.unlink(missing_ok=True)
+        if note:
+            alias, targets = note
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(
+                f"---\naliases: [{alias}]\n---\n" + " ".join(f"[[{target}]]" for target in targets)
+            )

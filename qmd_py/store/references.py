@@ -1,5 +1,6 @@
 """Links and tags of notes: the index's side of what their texts refer to."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -71,16 +72,36 @@ def unread(store: Reader) -> int:
 
 def names(store: Reader, collection: Collection) -> list[Named]:
     """All notes of a collection, by path."""
-    rows = store.rows(
-        "SELECT pid, path, title, aliases FROM notes WHERE collection = ? ORDER BY path",
-        [collection.id],
-    )
+    rows = store.rows(f"{_NAMED} WHERE collection = ? ORDER BY path", [collection.id])
+    return [Named(pid, path, title, Reader.strings(names)) for pid, path, title, names in rows]
+
+
+def named(store: Reader, pids: Iterable[int]) -> list[Named]:
+    """Some notes; pids that are gone are left out."""
+    rows = store.rows_in(f"{_NAMED} WHERE pid IN ({{}})", pids)
     return [Named(pid, path, title, Reader.strings(names)) for pid, path, title, names in rows]
 
 
 def links(store: Reader, collection: Collection) -> list[StoredLink]:
     """All links of a collection's notes."""
     return _stored(store.rows(f"{_LINK} WHERE n.collection = ?", [collection.id]))
+
+
+def targets(store: Reader, collection: Collection) -> list[str]:
+    """What the links of a collection's notes name, each once."""
+    rows = store.rows(
+        "SELECT DISTINCT target FROM links JOIN notes USING (pid) WHERE collection = ?",
+        [collection.id],
+    )
+    return [target for (target,) in rows]
+
+
+def links_meaning(
+    store: Reader, collection: Collection, targets: Sequence[str]
+) -> list[StoredLink]:
+    """The links of a collection's notes that name one of the targets."""
+    where = "WHERE n.collection = ? AND target IN (SELECT value FROM json_each(?))"
+    return _stored(store.rows(f"{_LINK} {where}", [collection.id, json.dumps(targets)]))
 
 
 def links_from(store: Reader, pids: Iterable[int]) -> list[StoredLink]:
@@ -110,6 +131,7 @@ def are_pending(store: Reader, collection: Collection) -> bool:
     return bool(rows and rows[0][0])
 
 
+_NAMED = "SELECT pid, path, title, aliases FROM notes"
 _LINK = """SELECT l.pid, ordinal, target, anchor, wiki, line, resolved
     FROM links l JOIN notes n USING (pid)"""
 
