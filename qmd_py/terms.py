@@ -338,6 +338,9 @@ def is_unspaced(term: str) -> bool:
 def _has_unspaced(part: str) -> bool:
     if part.isascii() or max(part.replace("’", "'")) < _FIRST_UNSPACED:
         return False
+    # between them stand accented letters, arrows and other signs
+    if not any(_FIRST_UNSPACED <= sign < "\u1800" or sign >= "\u3040" for sign in part):
+        return False
     return _unspaced_run().search(part) is not None
 
 

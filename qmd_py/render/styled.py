@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from qmd_py.visible import UNSAFE
+from qmd_py.visible import disarmed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,12 +38,12 @@ _READABLE = 24  # columns; text that hangs in a narrower one begins on a line of
 
 def safe(text: str) -> str:
     """The text with control and direction characters made harmless."""
-    return UNSAFE.sub("�", text)
+    return disarmed(text, "�")
 
 
 def escaped(json: str) -> str:
     """JSON that means the same, with those characters as escapes."""
-    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json)
+    return disarmed(json, lambda found: f"\\u{ord(found[0]):04x}")
 
 
 def bar(share: float, columns: int = _BAR) -> Line:
