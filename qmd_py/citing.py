@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from qmd_py import fusion, provenance, snippets
 from qmd_py.errors import FileUnreadable
-from qmd_py.formats.kinds import kind_of
+from qmd_py.formats.suffixes import is_code
 from qmd_py.provenance import Reading
 from qmd_py.records.answers import Hit, Match, Run, Share, Source
 from qmd_py.records.stored import FileState, Section, StoredChunk, StoredNote, breadcrumb
@@ -187,7 +187,7 @@ class Citer:
             self._terms,
             self._analyzer,
             self._style.snippet,
-            marked=kind_of(note.path).name != "code",
+            marked=not is_code(note.path),
         )
         return Match(
             toc_path=path,

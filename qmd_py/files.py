@@ -8,20 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qmd_py import contained
-from qmd_py.errors import FileUnreadable, NotText, UsageError
+from qmd_py import contained, decoding
+from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.records.stored import FileState
 
 NOTE_GLOBS = ("*.md", "*.markdown", "*.mdx", "*.txt", "*.org")
 _ALWAYS_IGNORED = ("node_modules/",)
 _LARGEST_IGNORE_FILE = 1_000_000  # bytes; every file of the folder is held against every line
-_BOMS = (
-    (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +105,8 @@ def text_of(content: bytes, file: Path) -> Text:
     Raises:
         NotText: they are no text.
     """
-    digest = hashlib.sha256(content).hexdigest()
-    for bom, encoding in _BOMS:
-        if content.startswith(bom):
-            return _decoded(content, encoding, digest)
-    try:
-        return Text(content.decode(), digest, None)
-    except UnicodeDecodeError:
-        if b"\0" in content:
-            raise NotText(f"{file} is a binary file, not a note") from None
-        return _decoded(content, "utf-8", digest)
-
-
-def _decoded(content: bytes, encoding: str, digest: str) -> Text:
-    try:
-        return Text(content.decode(encoding).removeprefix("\ufeff"), digest, None)
-    except UnicodeDecodeError as error:
-        text = content.decode(encoding, errors="replace").removeprefix("\ufeff")
-        return Text(text, digest, f"not valid {encoding.upper()} at byte {error.start}")
+    text, problem = decoding.decoded(content, file)
+    return Text(text, hashlib.sha256(content).hexdigest(), problem)
 
 
 class _Wanted:

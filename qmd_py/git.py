@@ -1,7 +1,6 @@
 """Which bytes of a file git has committed; asks the installed git, and never changes anything."""
 
 import contextlib
-import hashlib
 import os
 import select
 import shutil
@@ -167,6 +166,8 @@ def _hashed(content: bytes, digits: int) -> str | None:
     kind = _HASHES.get(digits)
     if kind is None:
         return None
+    import hashlib
+
     return hashlib.new(
         kind, b"blob %d\0" % len(content) + content, usedforsecurity=False
     ).hexdigest()

@@ -1,6 +1,5 @@
 """A note's file as it is now → what is known of its revision, dates and readers."""
 
-import hashlib
 import os
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
@@ -106,6 +105,8 @@ def _text_of(content: bytes, note: StoredNote) -> "Text":
     from qmd_py.formats.kinds import kind_of
 
     if kind_of(note.path).converted:
+        import hashlib
+
         return files.Text("", hashlib.sha256(content).hexdigest(), None)
     return files.text_of(content, Path(note.root, note.file))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from qmd_py import files, passages
+from qmd_py import contained, decoding, passages
 from qmd_py.errors import FileUnreadable
 from qmd_py.records.answers import Answer, Hit, Match
 from qmd_py.records.stored import Section
@@ -24,7 +24,8 @@ def _counted(hit: Hit, max_bytes: int) -> Hit:
         return hit
     try:
         file = Path(hit.file)
-        text = files.read(file.parent, file.name, max_bytes).text
+        content = contained.content(file.parent, file.name, max_bytes)
+        text, _ = decoding.decoded(content, file)
     except FileUnreadable:
         return hit
     lines = text.removesuffix("\n").split("\n")

@@ -15,6 +15,7 @@ ROWS = (
         "catalogue",
         "config",
         "contained",
+        "decoding",
         "foreign",
         "fusion",
         "ignoring",

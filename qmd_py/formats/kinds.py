@@ -1,6 +1,5 @@
 """Which kind a file is of, what reading it needs, and which kinds are notes."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from qmd_py.errors import FileUnreadable
+from qmd_py.formats.suffixes import CODE, suffix_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +42,6 @@ class Kind:
 _MARKDOWN = Kind("markdown")
 _PDF = Kind("pdf", 1, "documents", ("pypdfium2",))
 _OFFICE = Kind("office", 1, "documents", ("markitdown",))
-_CODE: Mapping[str, tuple[str, str]] = {
-    "bash": ("tree_sitter_bash", "language"),
-    "c": ("tree_sitter_c", "language"),
-    "cc": ("tree_sitter_cpp", "language"),
-    "cpp": ("tree_sitter_cpp", "language"),
-    "cs": ("tree_sitter_c_sharp", "language"),
-    "cxx": ("tree_sitter_cpp", "language"),
-    "go": ("tree_sitter_go", "language"),
-    "h": ("tree_sitter_cpp", "language"),  # of C too, which C++ nearly contains
-    "hh": ("tree_sitter_cpp", "language"),
-    "hpp": ("tree_sitter_cpp", "language"),
-    "java": ("tree_sitter_java", "language"),
-    "cjs": ("tree_sitter_javascript", "language"),
-    "js": ("tree_sitter_javascript", "language"),
-    "jsx": ("tree_sitter_javascript", "language"),
-    "mjs": ("tree_sitter_javascript", "language"),
-    "php": ("tree_sitter_php", "language_php"),
-    "py": ("tree_sitter_python", "language"),
-    "pyi": ("tree_sitter_python", "language"),
-    "rb": ("tree_sitter_ruby", "language"),
-    "rs": ("tree_sitter_rust", "language"),
-    "sh": ("tree_sitter_bash", "language"),
-    "cts": ("tree_sitter_typescript", "language_typescript"),
-    "mts": ("tree_sitter_typescript", "language_typescript"),
-    "ts": ("tree_sitter_typescript", "language_typescript"),
-    "tsx": ("tree_sitter_typescript", "language_tsx"),
-}
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "mdx": Kind("mdx", 1),
@@ -77,7 +50,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         **dict.fromkeys(("docx", "epub", "htm", "html", "pptx"), _OFFICE),
         **{
             suffix: Kind("code", 1, "code", ("tree_sitter", grammar[0]), grammar)
-            for suffix, grammar in _CODE.items()
+            for suffix, grammar in CODE.items()
         },
     }
 )
@@ -110,9 +83,3 @@ def as_markdown(path: str, text: str) -> str:
         return text
     ticks = max((len(run) for run in re.findall(r"`{3,}", text)), default=2) + 1
     return f"{'`' * ticks}{suffix_of(path)}\n{text}\n{'`' * ticks}\n"
-
-
-def suffix_of(path: PurePath | str) -> str:
-    """What follows the last dot of a name, in lower case."""
-    # asked of every file of a walk, and a tenth of what a path object takes
-    return os.path.splitext(path)[1][1:].lower()  # noqa: PTH122

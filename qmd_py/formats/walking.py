@@ -7,7 +7,8 @@ from pathlib import Path
 
 from qmd_py import files
 from qmd_py.files import Found, Walk
-from qmd_py.formats.kinds import KINDS, kind_of, suffix_of
+from qmd_py.formats.kinds import KINDS, kind_of
+from qmd_py.formats.suffixes import suffix_of
 
 # code only where a collection's globs ask for it: a folder of notes often lies beside some
 _NOTES = (*files.NOTE_GLOBS, *(f"*.{end}" for end, kind in KINDS.items() if kind.name != "code"))
