@@ -8,25 +8,27 @@ from qmd_py.terms import Analyzer
 
 DEFAULT_LENGTH = 240  # characters; about three lines of a terminal
 
+_COMMENT = r"(?s)%%.*?%%|<!--.*?-->"
 _REPLACEMENTS = (
-    (re.compile(r"%%.*?%%|<!--.*?-->", re.DOTALL), ""),
-    (re.compile(r"!\[\[([^\[\]|]+)\|\d+(?:x\d+)?\]\]"), r"\1"),  # a picture and its size
-    (re.compile(r"!?\[\[[^\[\]|]+\|([^\[\]]+)\]\]"), r"\1"),
-    (re.compile(r"!?\[\[([^\[\]|]+)\]\]"), r"\1"),
-    (re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)?(?:\s+\"[^\"]*\")?\)"), r"\1"),
-    (re.compile(r"^([>\s]*)\[!([\w-]+)\][+-]?+[ \t]*(?=\S)", re.MULTILINE), r"\1"),
-    (re.compile(r"^([>\s]*)\[!([\w-]+)\][+-]?[ \t]*$", re.MULTILINE), r"\1\2"),
-    (re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*#{1,6}[ \t]+", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*$", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE), ""),
-    (re.compile(r"(\*\*|__|==|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])"), r"\1"),
-    (re.compile(r"(`+)([^`\n]+)\1"), r"\2"),
-    (re.compile(r"</?[A-Za-z][^<>\n]*>"), ""),
-    (re.compile(r"[ \t]\^[\w-]+$", re.MULTILINE), ""),
+    ("", _COMMENT, ""),
+    ("![[", r"!\[\[([^\[\]|]+)\|\d+(?:x\d+)?\]\]", r"\1"),  # a picture and its size
+    ("[[", r"!?\[\[[^\[\]|]+\|([^\[\]]+)\]\]", r"\1"),
+    ("[[", r"!?\[\[([^\[\]|]+)\]\]", r"\1"),
+    ("](", r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)?(?:\s+\"[^\"]*\")?\)", r"\1"),
+    ("[!", r"(?m)^([>\s]*)\[!([\w-]+)\][+-]?+[ \t]*(?=\S)", r"\1"),
+    ("[!", r"(?m)^([>\s]*)\[!([\w-]+)\][+-]?[ \t]*$", r"\1\2"),
+    (">", r"(?m)^[ \t]*(?:>[ \t]?)+", ""),
+    ("", r"(?m)^[ \t]*(?:```|~~~).*$", ""),
+    ("#", r"(?m)^[ \t]*#{1,6}[ \t]+", ""),
+    ("|", r"(?m)^[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*$", ""),
+    ("---", r"(?m)^[ \t]*-{3,}[ \t]*$", ""),
+    ("", r"(\*\*|__|==|~~)(?=\S)(.+?)(?<=\S)\1", r"\2"),
+    ("*", r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])", r"\1"),
+    ("`", r"(`+)([^`\n]+)\1", r"\2"),
+    ("<", r"</?[A-Za-z][^<>\n]*>", ""),
+    ("^", r"(?m)[ \t]\^[\w-]+$", ""),
 )
+"""A sign that a match cannot do without (empty: there are several), pattern, replacement."""
 _MARK = re.compile(r"[%<\[*_=~`#^>]|--|\|")
 """Without any of these there is nothing to replace."""
 
@@ -46,8 +48,9 @@ def readable(markdown: str) -> str:
     """The text without the marks: links, embeds, callouts, comments, emphasis, code, HTML."""
     if not _MARK.search(markdown):
         return markdown
-    for pattern, replacement in _REPLACEMENTS:
-        markdown = pattern.sub(replacement, markdown)
+    for sign, pattern, replacement in _REPLACEMENTS:
+        if sign in markdown:
+            markdown = re.sub(pattern, replacement, markdown)
     return markdown
 
 
@@ -118,9 +121,7 @@ def window(
 
 def _masked_comments(text: str) -> str:
     """Comments that run over several lines emptied, line ends kept."""
-    return re.sub(
-        r"%%.*?%%|<!--.*?-->", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL
-    )
+    return re.sub(_COMMENT, lambda comment: "\n" * comment[0].count("\n"), text)
 
 
 def _held(line: str, wanted: Set[str], analyzer: Analyzer) -> frozenset[str]:
