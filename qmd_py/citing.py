@@ -13,6 +13,7 @@ from qmd_py.formats.suffixes import is_code
 from qmd_py.provenance import Reading
 from qmd_py.records.answers import Hit, Match, Run, Share, Source
 from qmd_py.records.stored import FileState, Section, StoredChunk, StoredNote, breadcrumb
+from qmd_py.records.values import Value
 from qmd_py.store import beside
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
@@ -31,8 +32,8 @@ _LOOKED_AT = 12
 """Chunks of a note that are looked at for its places."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ranking(Value):
     """The notes in their order, and what led to it."""
 
     scores: Mapping[int, float]
@@ -50,8 +51,8 @@ class Ranking:
     """pid → what its score was multiplied by for its age, newest first; empty if not wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Style(Value):
     """How much of a hit is shown."""
 
     snippet: int

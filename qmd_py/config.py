@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from qmd_py.errors import ConfigError
+from qmd_py.records.values import Value
 
 PROJECT_FOLDER = ".qmd"
 PROJECT_INDEX = "index.sqlite"
@@ -14,8 +15,8 @@ DEFAULT_CHUNK_CHARS = 1400  # halving it changed little, and longer ones dilute 
 DEFAULT_MAX_BYTES = 10_000_000  # a note above this is a log or a dump; it would crowd out the rest
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Keys(Value):
     """Keys of the front matter that tell a note's provenance; the first that holds a value counts."""
 
     revision: tuple[str, ...] = ("revision", "version")
@@ -24,8 +25,8 @@ class Keys:
     access: tuple[str, ...] = ("access", "labels")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Settings(Value):
     """What the user set, or the defaults."""
 
     languages: tuple[str, ...] = DEFAULT_LANGUAGES
@@ -46,8 +47,8 @@ class Settings:
     links; None: a `file://` address."""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Config(Value):
     """Settings and places of one run."""
 
     index: Path

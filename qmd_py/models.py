@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+from qmd_py.records.values import Value
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -128,8 +130,8 @@ class Reranker(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Models(Value):
     """The models a search may use; None for one that is missing."""
 
     embedder: Embedder | None = None

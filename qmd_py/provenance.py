@@ -11,6 +11,7 @@ from qmd_py.config import DEFAULT_MAX_BYTES, Keys
 from qmd_py.errors import FileUnreadable
 from qmd_py.records.answers import Source
 from qmd_py.records.stored import StoredNote
+from qmd_py.records.values import Value
 from qmd_py.statements.stated import Stated, stated
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 FRONT_MATTER, GIT, CONTENT = "front-matter", "git", "content"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reading(Value):
     """How provenance is found out."""
 
     keys: Keys = field(default_factory=Keys)
@@ -32,16 +33,16 @@ class Reading:
     """Where to ask for what is committed; None: git is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proven:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Proven(Value):
     """A revision, and what it rests on."""
 
     proof: str
     revision: str
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Live(Value):
     """A note's file at one moment."""
 
     stated: Stated

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qmd_py.errors import UsageError
+from qmd_py.records.values import Value
 from qmd_py.terms import Analyzer, is_unspaced
 
 _LONGEST = 10_000  # characters; a question is not a document
@@ -16,8 +17,8 @@ _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"
 _TOKEN = re.compile(r'(?P<minus>-)?"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+|")')
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Word(Value):
     """One typed word and the index terms it is looked for under."""
 
     typed: str
@@ -26,8 +27,8 @@ class Word:
     prefix: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Phrase(Value):
     """Terms that must stand side by side."""
 
     typed: str
@@ -36,8 +37,8 @@ class Phrase:
     """Whether the last term is only the beginning of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Query(Value):
     """A question, ready for the index."""
 
     text: str

@@ -10,6 +10,7 @@ from qmd_py.errors import IndexUnusable, ModelMissing, UsageError
 from qmd_py.models import Embedder
 from qmd_py.query import Query, Word, parse
 from qmd_py.records.answers import Candidate, Run, Scope
+from qmd_py.records.values import Value
 from qmd_py.store import matching
 from qmd_py.store.reader import Reader, Weights
 from qmd_py.terms import Analyzer
@@ -41,8 +42,8 @@ Two places that fit are better evidence than one; more chunks only favour long n
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Asked(Value):
     """A question understood against an index."""
 
     query: Query

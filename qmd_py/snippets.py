@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 
+from qmd_py.records.values import Value
 from qmd_py.terms import Analyzer
 
 DEFAULT_LENGTH = 240  # characters; about three lines of a terminal
@@ -35,8 +36,8 @@ _MARK = re.compile(r"[%<\[*_=~`#^>]|--|\|")
 _LONGEST_LINE = 2000  # characters of one line that are cleaned; the rest cannot be shown anyway
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Snippet(Value):
     """Readable text cut from a chunk."""
 
     text: str

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import Stemmer
 
+from qmd_py.records.values import Value
 from qmd_py.stopwords import stop_words
 
 VERSION = 2
@@ -90,8 +91,8 @@ def _unspaced_run() -> re.Pattern[str]:
     return re.compile(rf"[{_UNSPACED}]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Span(Value):
     """A word of a text and the index terms it stands under."""
 
     start: int
@@ -99,8 +100,8 @@ class Span:
     terms: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Indexed:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Indexed(Value):
     """Everything a text is found under."""
 
     words: str

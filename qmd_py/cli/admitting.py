@@ -12,13 +12,14 @@ from qmd_py.config import Config
 from qmd_py.errors import UsageError
 from qmd_py.provenance import Reading
 from qmd_py.records.answers import Answer
+from qmd_py.records.values import Value
 
 if TYPE_CHECKING:
     from qmd_py.gate import Gate
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Admission(Value):
     """Whether a policy decides, which one, and for which moment."""
 
     config: Config

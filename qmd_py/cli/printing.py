@@ -11,6 +11,7 @@ from qmd_py.cli.app import Status, emit, notice, show
 from qmd_py.config import Settings
 from qmd_py.errors import UsageError
 from qmd_py.records.answers import Answer
+from qmd_py.records.values import Value
 from qmd_py.render import styled
 from qmd_py.terms import Analyzer
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from qmd_py.render.template import Template
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shown(Value):
     """How an answer is printed."""
 
     form: str

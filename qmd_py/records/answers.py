@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from qmd_py.records.stored import Section
+from qmd_py.records.values import Value
 
 if TYPE_CHECKING:
     from qmd_py.records.evidence import Decision
     from qmd_py.records.wordings import Variant
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Candidate(Value):
     """Something a run found: a chunk, or a whole note."""
 
     id: int
@@ -26,8 +27,8 @@ Run: TypeAlias = Sequence[Candidate]
 """One ranked list from one retriever for one query, rank 1 first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scope(Value):
     """What may be found at all; applied before any cut."""
 
     collections: tuple[str, ...] = ()
@@ -38,8 +39,8 @@ class Scope:
     """The notes that meet all other filters; None means that there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Filters(Value):
     """Filters as they are typed; a note has to meet all of them."""
 
     collections: tuple[str, ...] = ()
@@ -70,8 +71,8 @@ class Filters:
         return self.since is not None or self.until is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Match(Value):
     """One place in a note that answers."""
 
     toc_path: tuple[str, ...]
@@ -94,8 +95,8 @@ class Match:
     """About what its section costs to read; None where nobody counted, or the file has changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Share(Value):
     """What one run had to say of a hit."""
 
     run: str
@@ -107,8 +108,8 @@ class Share:
     """Its part of the hit's fused score; None for a run that is a part of another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Source(Value):
     """Where a hit comes from and what is known of its validity."""
 
     record_id: str
@@ -127,8 +128,8 @@ class Source:
     anchor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Hit(Value):
     """A note the user is shown."""
 
     pid: int
@@ -155,8 +156,8 @@ class Hit:
     """How many notes it links to, and how many link to it; None under a policy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stage(Value):
     """A stage of a pipeline that has run."""
 
     name: str
@@ -165,8 +166,8 @@ class Stage:
     """What it did, in words, where that is not plain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Answer(Value):
     """What a search command prints."""
 
     query: str

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from qmd_py.records.values import Value
+
 MetadataValue: TypeAlias = (
     "str | int | float | bool | list[MetadataValue] | dict[str, MetadataValue] | None"
 )
@@ -13,8 +15,8 @@ MetadataValue: TypeAlias = (
 Metadata: TypeAlias = Mapping[str, MetadataValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Section(Value):
     """A heading, or the text before the first one, and where it stands."""
 
     title: str
@@ -36,8 +38,8 @@ def breadcrumb(title: str, toc_path: Sequence[str]) -> str:
     return " > ".join((title,) if opening else (title, *toc_path))
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Chunk(Value):
     """The span that is indexed and scored as a unit; lies inside one section."""
 
     section: int | None
@@ -49,8 +51,8 @@ class Chunk:
     """Markdown source of the span, without embedded images."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FileState(Value):
     """What tells that a file is still the one that was indexed."""
 
     mtime_ns: int
@@ -69,8 +71,8 @@ class FileState:
         return max(state.st_mtime_ns, state.st_ctime_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredNote:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StoredNote(Value):
     """The row the index keeps of a note."""
 
     pid: int
@@ -87,8 +89,8 @@ class StoredNote:
     """RFC 3339, UTC."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StoredChunk(Value):
     """A chunk with its place in the index."""
 
     id: int

@@ -9,6 +9,7 @@ from qmd_py import citing, fusion, moments, retrieval
 from qmd_py.errors import IndexUnusable, ModelFailed, ModelMissing
 from qmd_py.models import Models
 from qmd_py.records.answers import Answer, Hit, Run
+from qmd_py.records.values import Value
 from qmd_py.retrieval import Asked
 from qmd_py.search.asking import Ask
 from qmd_py.stages import Stages
@@ -25,8 +26,8 @@ ones 0 to 20.
 _BATCH = 20  # notes cited at a time where some may be refused
 
 
-@dataclass(frozen=True, slots=True)
-class Answerer:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Answerer(Value):
     """Cuts and cites for one question."""
 
     store: Reader

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from qmd_py import snippets
 from qmd_py.provenance import Reading
 from qmd_py.records.answers import Answer, Scope
+from qmd_py.records.values import Value
 
 if TYPE_CHECKING:
     from qmd_py.cache import AnswerCache
@@ -20,8 +21,8 @@ PASSAGE_TOKENS = 160
 """Longest passage that is reranked: on a CPU tokens are the price."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ask(Value):
     """What is asked for, besides the question."""
 
     limit: int = 10

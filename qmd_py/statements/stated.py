@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from qmd_py import moments
 from qmd_py.config import Keys
 from qmd_py.records.stored import Metadata, MetadataValue
+from qmd_py.records.values import Value
 from qmd_py.visible import folded, one_line
 
 _LONGEST = 200  # characters of a revision, a date or a label; what is longer is none
@@ -15,8 +16,8 @@ _UNCLEAR = "unclear"
 """Stands for a date that is no date."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stated(Value):
     """What a note says of itself."""
 
     revision: str | None = None
