@@ -54,16 +54,32 @@ class Config(Value):
     index: Path
     """The index file."""
     settings: Settings
-    cache: Path
-    """The file that keeps what models answered."""
-    models_dir: Path
-    """The folder of pulled models."""
-    catalogues: tuple[Path, ...]
-    """Lists of models beside our own; of two entries with one name the later counts."""
+    named_cache: Path | None
+    named_models: Path | None
+    named_catalogue: Path | None
+    """What stands in place of the usual cache and folder of models, or beside the usual list."""
     hub: str | None
     """Address of the model hub; None: the public one."""
     policy: Path | None = None
     """The file that says what may be used as evidence; None: everything is shown."""
+
+    # the usual places are found out by those who need them: a search by words does not
+
+    @property
+    def cache(self) -> Path:
+        """The file that keeps what models answered."""
+        return self.named_cache or _cache_dir() / "answers.sqlite"
+
+    @property
+    def models_dir(self) -> Path:
+        """The folder of pulled models."""
+        return self.named_models or _cache_dir() / "models"
+
+    @property
+    def catalogues(self) -> tuple[Path, ...]:
+        """Lists of models beside our own; of two entries with one name the later counts."""
+        own, named = _config_dir() / "models.toml", self.named_catalogue
+        return (*([own] if own.is_file() else []), *([named] if named else []))
 
 
 def load(environ: Mapping[str, str], index: str | Path | None = None) -> Config:
@@ -82,7 +98,6 @@ def load(environ: Mapping[str, str], index: str | Path | None = None) -> Config:
     named = index_file(index or environ.get("QMD_INDEX"))
     chosen = named or project_index() or index_file(table.pop("index", None))
     table.pop("index", None)
-    cache = _path(environ.get("QMD_CACHE")) or _cache_dir() / "answers.sqlite"
     models = _path(environ.get("QMD_MODELS_DIR")) or _path(table.pop("models_dir", None))
     table.pop("models_dir", None)
     policy = _policy(environ, table, file)
@@ -90,9 +105,9 @@ def load(environ: Mapping[str, str], index: str | Path | None = None) -> Config:
     return Config(
         index=chosen or _data_dir() / "index.sqlite",
         settings=_settings(table, file),
-        cache=cache,
-        models_dir=models or _cache_dir() / "models",
-        catalogues=_catalogues(environ),
+        named_cache=_path(environ.get("QMD_CACHE")),
+        named_models=models,
+        named_catalogue=_path(environ.get("QMD_MODELS")),
         hub=environ.get("HF_ENDPOINT") or None,
         policy=policy,
     )
@@ -167,12 +182,6 @@ def _settings_file(environ: Mapping[str, str]) -> Path:
     if chosen := environ.get("QMD_CONFIG"):
         return Path(chosen).expanduser()
     return _config_dir() / "config.toml"
-
-
-def _catalogues(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    own = _config_dir() / "models.toml"
-    named = _path(environ.get("QMD_MODELS"))
-    return (*([own] if own.is_file() else []), *([named] if named else []))
 
 
 def _config_dir() -> Path:

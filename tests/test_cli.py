@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -656,13 +656,16 @@ main()
 
 FOR_OTHERS = {
     *("numpy", "rich", "markdown_it", "sqlite_utils", "yaml", "llama_cpp"),
-    *("hashlib", "qmd_py.files", "qmd_py.formats.kinds"),
+    *("platformdirs", "hashlib", "qmd_py.files", "qmd_py.formats.kinds"),
     *("qmd_py.records.notes", "qmd_py.records.evidence", "qmd_py.records.wordings"),
 }
-"""Modules that a search by words does not pay for, where its files are as they were indexed."""
+"""Modules that a search by words does not pay for, where its files are as they were indexed
+and variables name index and settings file."""
 
 
-def test_a_piped_search_imports_nothing_heavy(notes: Path) -> None:
+def loaded_by_a_search(*form: str, env: Mapping[str, str]) -> set[str]:
+    """The modules that another process has loaded in the end, and `….__eq__` for each dataclass of ours
+    for which Python had to compile its own."""
     code = """
 import os, sys
 from qmd_py.cli import main
@@ -675,13 +678,19 @@ except SystemExit:
     dear = {f"{value.__name__}.__eq__" for value in ours if value.__dataclass_params__.eq}
     print(*sys.modules, *dear, sep="\\n", file=sys.stderr)
 """
+    command = [sys.executable, "-c", code, "search", "cool", *form]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    assert "Keep the apples cool." in shown.stdout
+    return set(shown.stderr.split())
+
+
+def test_a_piped_search_imports_nothing_heavy(notes: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.touch()
     for form in ([], ["--json"]):
-        command = [sys.executable, "-c", code, "search", "cool", *form]
-        shown = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert "Keep the apples cool." in shown.stdout
-        loaded = set(shown.stderr.split())
+        loaded = loaded_by_a_search(*form, env={**os.environ, "QMD_CONFIG": str(settings)})
         assert not FOR_OTHERS & loaded
-        # what Python has to compile for each class of records; they have it from `Value`
+        # records that a search needs have it from `Value`
         assert not {name for name in loaded if name.endswith(".__eq__")}
 
 

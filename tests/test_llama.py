@@ -316,8 +316,8 @@ class TestReranker:
         monkeypatch.setattr("qmd_py.config.threads", lambda: 1)
         paths = {name: tmp_path / name for name in ("index", "cache", "models")}
         config = Config(
-            index=paths["index"], settings=Settings(), cache=paths["cache"],
-            models_dir=paths["models"], catalogues=(), hub=None,
+            index=paths["index"], settings=Settings(), named_cache=paths["cache"],
+            named_models=paths["models"], named_catalogue=None, hub=None,
         )  # fmt: skip
         scores: list[float] = []
         for way in ("head", "logits"):
