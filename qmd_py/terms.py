@@ -12,8 +12,9 @@ import functools
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import Stemmer
 
@@ -49,8 +50,8 @@ _FIRST_UNSPACED = "\u0e00"
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
 _LONGEST_IDENTIFIER = 64  # longer ones are addresses and hashes: nobody types them in full
 
-_MOST_KNOWN = 100_000
-"""Words whose terms are kept: some 30 MB; most of what a vault says."""
+_MOST_KNOWN = 200_000
+"""Words whose terms are kept: some 40 MB; most of what a vault says."""
 
 _ALGORITHMS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
@@ -113,6 +114,10 @@ class Indexed(Value):
     `synchron`."""
 
 
+_Beside: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""The compounds of a word, and what its stem shortened."""
+
+
 def fold(word: str) -> str:
     """The word in NFKC, case-folded, without accents on Latin letters, `ё` as `е`.
 
@@ -158,6 +163,21 @@ def _base(character: str) -> str:
     return decomposed[0] if decomposed[0] < "\u0400" and len(decomposed) > 1 else character
 
 
+class _Known(dict[str, str]):
+    """The terms of each word that was met."""
+
+    def __init__(self, learn: Callable[[str], str]) -> None:
+        self._learn = learn
+        self.long: list[str] = []
+        """Those that are no words but addresses and the like."""
+
+    def __missing__(self, word: str) -> str:
+        if len(word) > _LONGEST_IDENTIFIER:
+            self.long.append(word)
+        self[word] = terms = self._learn(word)
+        return terms
+
+
 _MOST_WORDS = 50_000  # remembered with their terms; some 8 MB, in each thread
 
 
@@ -171,9 +191,10 @@ class Analyzer:
         for code in languages:
             if code in _ALGORITHMS:
                 self._chosen.setdefault(_SCRIPT_OF_LANGUAGE.get(code, "latin"), code)
-        self._stemmers: dict[str, Stemmer.Stemmer] = {}
+        self._stemmers: dict[str, Callable[[str], str]] = {}
         self._terms: dict[str, str] = {}
-        self._known: dict[str, Indexed] = {}
+        self._known = _Known(self._learn)
+        self._beside: dict[str, _Beside] = {}
 
     def words(self, text: str) -> list[str]:
         """The terms of the text in order, one or more a word; no compounds."""
@@ -192,16 +213,14 @@ class Analyzer:
 
         No term reaches over white space, so a word here is what stands between two spaces.
         """
-        if len(self._known) > _MOST_KNOWN:
-            self._known.clear()
         words = text.split()
-        found = {
-            word: self._known.get(word) or self._indexed(word) for word in dict.fromkeys(words)
-        }
+        found = " ".join(filter(None, map(self._known.__getitem__, words)))
+        beside = list(filter(None, map(self._beside.get, dict.fromkeys(words))))
+        self._forget()
         return Indexed(
-            " ".join([one for word in words if (one := found[word].words)]),
-            tuple([term for one in found.values() for term in one.compounds]),
-            tuple([term for one in found.values() for term in one.shortened]),
+            found,
+            tuple([term for compounds, _ in beside for term in compounds]),
+            tuple([term for _, shortened in beside for term in shortened]),
         )
 
     def opening(self, typed: str) -> tuple[str, str]:
@@ -234,17 +253,16 @@ class Analyzer:
         """Whether the word, as typed, is a function word of one of the languages."""
         return fold(word).translate(_APOSTROPHES) in self._stop_words
 
-    def _indexed(self, word: str) -> Indexed:
-        found = self._indexed_plain(word) if _is_plain(word) else self._indexed_parts(word)
-        if len(word) <= _LONGEST_IDENTIFIER:
-            self._known[word] = found
-        return found
+    def _learn(self, word: str) -> str:
+        if not _is_plain(word):
+            return self._learn_parts(word)
+        folded = fold(word)
+        term = self._stem(folded)
+        if len(term) < len(word):
+            self._beside[word] = ((), (folded,))
+        return term
 
-    def _indexed_plain(self, word: str) -> Indexed:
-        term = self._term(word)
-        return Indexed(term, (), (fold(word),) if len(term) < len(word) else ())
-
-    def _indexed_parts(self, word: str) -> Indexed:
+    def _learn_parts(self, word: str) -> str:
         words: list[str] = []
         compounds: dict[str, None] = {}
         shortened: dict[str, None] = {}
@@ -255,7 +273,19 @@ class Analyzer:
                 words += self._part_terms(part)
                 if not _has_unspaced(part) and len(words[-1]) < len(part):
                     shortened[fold(part)] = None
-        return Indexed(" ".join(words), tuple(compounds), tuple(shortened))
+        if compounds or shortened:
+            self._beside[word] = (tuple(compounds), tuple(shortened))
+        return " ".join(words)
+
+    def _forget(self) -> None:
+        """Drop the words that will hardly come again, and all when they are too many."""
+        for word in self._known.long:
+            del self._known[word]
+            self._beside.pop(word, None)
+        self._known.long.clear()
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+            self._beside.clear()
 
     def _part_terms(self, part: str) -> list[str]:
         if not _has_unspaced(part):
@@ -264,7 +294,7 @@ class Analyzer:
         at = 0
         for run in _unspaced_run().finditer(part):
             found += [self._term(part[at : run.start()])] if run.start() > at else []
-            bigrams = [term for _, term in _bigrams(run[0])]
+            bigrams = [*map(str.__add__, run[0], run[0][1:]), run[0][-1]]
             found += bigrams if _is_folded(run[0]) else map(fold, bigrams)
             at = run.end()
         return [*found, self._term(part[at:])] if at < len(part) else found
@@ -309,14 +339,21 @@ class Analyzer:
         return term
 
     def _stem(self, word: str) -> str:
+        stem = self._stemmers.get(word[0])
+        if stem is None:
+            stem = self._stemmers[word[0]] = self._stemmer(word[0])
+        # a second fold: some stemmers put an accent back
+        return fold(stem(word)) or word
+
+    def _stemmer(self, letter: str) -> Callable[[str], str]:
+        """What stems the words that begin with a letter."""
         for first, last, script, default in _SCRIPTS:
-            if first <= word[0] <= last:
-                code = self._chosen.get(script, default)
-                if code not in self._stemmers:
-                    self._stemmers[code] = Stemmer.Stemmer(_ALGORITHMS[code])
-                # a second fold: some stemmers put an accent back
-                return fold(self._stemmers[code].stemWord(word)) or word
-        return word
+            if first <= letter <= last:
+                algorithm = _ALGORITHMS[self._chosen.get(script, default)]
+                # without a cache of its own, which takes longer to keep than a stem
+                stem: Callable[[str], str] = Stemmer.Stemmer(algorithm, 0).stemWord
+                return stem
+        return str
 
 
 _kept = threading.local()
