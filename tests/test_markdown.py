@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from qmd_py import files
-from qmd_py.markdown import Document, Lines, frontmatter, parse, plain_heading
+from qmd_py.markdown import Document, Lines, document, frontmatter, parse, plain_heading
 from qmd_py.markdown.frontmatter import FrontMatter
 from qmd_py.markdown.html import to_html
 from qmd_py.markdown.tree import slugify
@@ -435,6 +436,54 @@ def test_a_heading_anywhere_has_the_number_of_line_feeds_before_it_and_one(
 
 
 # Whatever a note holds
+
+
+# Prose, which is read ahead of all rules
+
+_OPENINGS = ["word", "слово", "# h", "#tag", "# a | b", "a | b", "|---|", "---", "===", "- item", "-",
+             "- - x", "1. one", "2. two", "10) ten", "> quote", "> - a", ">", "```", "~~~", "<div>",
+             "<!-- c -->", "[a]: b", "t'", "", "  ", "***", "* * *", ": x", "| x |", "-\tb", "A"]  # fmt: skip
+_ODD_LINES = st.builds(
+    lambda room, mark, text, end: " " * room + mark + text + end,
+    st.sampled_from([0, 0, 0, 0, 1, 2, 3, 4, 6, 10]),
+    st.sampled_from(["", "", "", "", "> ", "- "]),
+    st.sampled_from(_OPENINGS),
+    st.sampled_from(["", "", "", "", " ", "\t", " | x", " #"]),
+)
+
+
+def blocks(parser: MarkdownIt, text: str) -> list[tuple[object, ...]]:
+    tokens = parser.parse(text)
+    return [
+        (token.type.removesuffix("_open"), token.level, token.map, after.content)
+        if token.type == "heading_open"
+        else (token.type.removesuffix("_open"), token.level, token.map)
+        for token, after in zip(tokens, [*tokens[1:], *tokens[-1:]], strict=True)
+        if token.map and token.nesting >= 0 and token.type != "inline"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("# a | b\n---|---\n1 | 2", id="a heading is the head of a table"),
+        pytest.param("a | b\n---|---\n1 | 2", id="a line is the head of a table"),
+        pytest.param("a\nb\n---\nc", id="setext"),
+        pytest.param("a\n- b\nc\n  - d\n\n  e", id="lists after prose"),
+        pytest.param("a\n2. b", id="a number that begins no list"),
+        pytest.param("> - a\n          - b", id="a line that goes on with a quote's item"),
+        pytest.param("    a\n\n     # b", id="code"),
+    ],
+)
+def test_prose_makes_the_blocks_that_all_rules_make(text: str):
+    plain = MarkdownIt("commonmark").enable("table")
+    assert blocks(document._parser(references=True), text) == blocks(plain, text)
+
+
+@BOUNDED
+@given(st.lists(_ODD_LINES, min_size=1, max_size=9))
+def test_prose_among_anything_makes_the_same_blocks(lines: list[str]):
+    test_prose_makes_the_blocks_that_all_rules_make("\n".join(lines))
 
 
 HOSTILE = [

@@ -121,7 +121,10 @@ def _parser(*, references: bool) -> "MarkdownIt":
     """Block rules only: inline ones cost more than half the time and can be quadratic."""
     from markdown_it import MarkdownIt  # front matter alone is read without
 
+    from qmd_py.markdown import prose
+
     parser = MarkdownIt("commonmark").enable("table")
+    prose.add_to(parser)
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser if references else parser.disable("reference")
 
