@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _BATCH = 16  # files at a time for one process: enough that handing them over costs nothing
-_AHEAD = 3  # batches that wait for a process, so that it is never idle
-_MOST = 12  # batches in memory for a process; a long note may hold up those after it
+_AHEAD = 12  # batches in memory for a process, so that it is not idle while this one writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +80,24 @@ def results(
         for source in sources:
             yield _result(source, settings)
         return
-    waiting: deque[Future[list[Result]]] = deque()
+    batches = (sources[at : at + _BATCH] for at in range(0, len(sources), _BATCH))
+    waiting: deque[tuple[Sequence[Source], Future[list[Result]]]] = deque()
     with _pool(processes) as submit:
-        for at in range(0, len(sources), _BATCH):
-            batch = sources[at : at + _BATCH]
-            if sum(not one.done() for one in waiting) < _AHEAD * processes:
-                waiting.append(submit(batch, settings))
+        while True:
+            for batch in itertools.islice(batches, _AHEAD * processes - len(waiting)):
+                waiting.append((batch, submit(batch, settings)))
+            if not waiting:
+                return
+            # while none is ready, this process reads what no other has begun
+            ready = waiting[0][1].done()
+            idle = () if ready else (at for at, (_, one) in enumerate(waiting) if one.cancel())
+            if (at := next(iter(idle), None)) is not None:
+                waiting[at] = (waiting[at][0], _here(waiting[at][0], settings))
             else:
-                waiting.append(_here(batch, settings))
-            while waiting and (waiting[0].done() or len(waiting) > _MOST * processes):
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
+                yield from waiting.popleft()[1].result()
 
 
 def _here(sources: Sequence[Source], settings: Settings) -> "Future[list[Result]]":
-    """Read files in this process, which would only wait for the others."""
     from concurrent.futures import Future
 
     done: Future[list[Result]] = Future()
