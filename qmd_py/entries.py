@@ -16,7 +16,7 @@ from qmd_py.formats import parsing, reading
 from qmd_py.markdown import references
 from qmd_py.records.notes import Note
 from qmd_py.records.stored import Chunk
-from qmd_py.store.writer import Terms
+from qmd_py.store.rows import Rows, Terms, rows_of
 from qmd_py.terms import Analyzer, Indexed
 
 if TYPE_CHECKING:
@@ -41,22 +41,11 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What the index keeps of a note."""
-
-    note: Note
-    terms: Terms
-    chunk_terms: tuple[Terms, ...]
-    keys: tuple[bytes, ...]
-    """One a chunk; equal passages have equal ones."""
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """What came of reading a file."""
 
     digest: str
-    made: Made | None
+    made: Rows | None
     """None where the index has it already."""
 
 
@@ -171,7 +160,7 @@ def _result(source: Source, settings: Settings) -> Result:
     note = note_of(source.path, text, settings.chunk_chars)
     terms, chunk_terms = note_terms(note, _analyzer(settings.languages))
     keys = tuple(map(passages.key, note_passages(note)))
-    return Entry(text.digest, Made(note, terms, chunk_terms, keys))
+    return Entry(text.digest, rows_of(note, terms, chunk_terms, keys))
 
 
 @functools.cache

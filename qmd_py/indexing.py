@@ -11,7 +11,7 @@ from pathlib import Path
 
 from qmd_py import chunking, config, entries, files, moments, passages, terms
 from qmd_py.config import Settings
-from qmd_py.entries import Made, Result, Source
+from qmd_py.entries import Result, Source
 from qmd_py.errors import FileUnreadable, UsageError
 from qmd_py.files import Found, Walk
 from qmd_py.formats import kinds, walking
@@ -20,6 +20,7 @@ from qmd_py.records.stored import FileState
 from qmd_py.relinking import Relinking
 from qmd_py.reports import IndexReport
 from qmd_py.store import references
+from qmd_py.store.rows import Rows
 from qmd_py.store.writer import KnownFile, Writer
 
 Progress = Callable[[int, int], None]
@@ -233,17 +234,17 @@ class _Work:
             if known:
                 self._store.touch_note(known.pid, state)
             return "unchanged", None
-        note = result.made.note
+        made = result.made
         lost = None if known else self._lost_as(found, state.digest)
         if lost:
-            self._store.move_note(lost.pid, found.file, note.path, state)
+            self._store.move_note(lost.pid, found.file, made.path, state)
             self.moved.add(lost.pid)
         pid = lost.pid if lost else self._store.pid_for(self._collection, found.file)
         self.put.add(pid)
-        self._put(pid, result.made, state, kinds.made_by(self._made_by, found.file))
+        self._put(pid, made, state, kinds.made_by(self._made_by, found.file))
         what = "moved" if lost else "changed" if known else "new"
-        problem = f"{Path(self._collection.root, found.file)}: {note.problem}"
-        return what, problem if note.problem else None
+        problem = f"{Path(self._collection.root, found.file)}: {made.problem}"
+        return what, problem if made.problem else None
 
     def _lost_as(self, found: Found, digest: str) -> KnownFile | None:
         """The lost file with these bytes, taken once; of equal ones that of the same name."""
@@ -254,15 +255,12 @@ class _Work:
             equal.remove(lost)
         return lost
 
-    def _put(self, pid: int, made: Made, state: FileState, made_by: str) -> None:
+    def _put(self, pid: int, made: Rows, state: FileState, made_by: str) -> None:
         self._store.put_note(
             pid,
             self._collection,
-            made.note,
+            made,
             state,
-            terms=made.terms,
-            chunk_terms=made.chunk_terms,
-            keys=made.keys,
             indexed_at=_now(),
             made_by=made_by,
         )

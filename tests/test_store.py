@@ -11,7 +11,8 @@ from qmd_py.records.notes import Collection, Note
 from qmd_py.records.stored import Chunk, FileState, StoredNote
 from qmd_py.store import connection
 from qmd_py.store.reader import Reader
-from qmd_py.store.writer import Terms, Writer
+from qmd_py.store.rows import Terms, rows_of
+from qmd_py.store.writer import Writer
 
 WEIGHTS = (10.0, 8.0, 2.0, 1.0, 0.5)
 
@@ -32,11 +33,9 @@ def put(store: Writer, collection: Collection, file: str, body: str = "", path: 
     note = Note(path or file, file, (), (), "", {}, (), (Chunk(None, 1, 1, body),))
     terms = Terms("", "", "", body, "")
     state = FileState(1, 2, file)
-    store.put_note(
-        pid, collection, note, state,
-        terms=terms, chunk_terms=[terms], keys=[b""],
-        indexed_at="2026-01-01T00:00:00Z", made_by="test",
-    )  # fmt: skip
+    rows = rows_of(note, terms, [terms], [b""])
+    moment = "2026-01-01T00:00:00Z"
+    store.put_note(pid, collection, rows, state, indexed_at=moment, made_by="test")
     return pid
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qmd_py.naming import tag_key
-from qmd_py.records.notes import Collection, Link, Note
+from qmd_py.records.notes import Collection, Link
 from qmd_py.store.reader import Reader
+from qmd_py.store.rows import Rows
 
 if TYPE_CHECKING:
     from qmd_py.store.writer import Writer
@@ -38,16 +38,11 @@ class StoredLink:
     """The note it leads to."""
 
 
-def put(store: "Writer", pid: int, note: Note) -> None:
+def put(store: "Writer", pid: int, rows: Rows) -> None:
     """Write the links and tags of a note that has none in the index; the links lead nowhere yet."""
-    keys = dict.fromkeys(filter(None, map(tag_key, (*note.tags, *note.inline_tags))))
-    store.executemany("INSERT INTO tags VALUES (?, ?)", [(pid, key) for key in keys])
+    store.executemany("INSERT INTO tags VALUES (?, ?)", [(pid, key) for key in rows.tags])
     store.executemany(
-        "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, NULL)",
-        [
-            (pid, at, link.target, link.anchor, link.wiki, link.line)
-            for at, link in enumerate(note.links)
-        ],
+        "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, NULL)", [(pid, *row) for row in rows.links]
     )
 
 

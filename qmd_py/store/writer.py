@@ -9,22 +9,12 @@ from pathlib import Path
 from typing import Self
 
 from qmd_py.errors import NotFound, UsageError
-from qmd_py.records.notes import Collection, Note
+from qmd_py.records.notes import Collection
 from qmd_py.records.stored import FileState
 from qmd_py.store import project, references
 from qmd_py.store.connection import SCHEMA_VERSION, check_data, open_for_writing, translated
 from qmd_py.store.reader import Reader
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The index terms of a chunk or a note, a string of terms a column."""
-
-    title: str
-    aliases: str
-    headings: str
-    body: str
-    side: str
+from qmd_py.store.rows import Row, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +167,9 @@ class Writer(Reader):
         self,
         pid: int,
         collection: Collection,
-        note: Note,
+        rows: Rows,
         state: FileState,
         *,
-        terms: Terms,
-        chunk_terms: Sequence[Terms],
-        keys: Sequence[bytes],
         indexed_at: str,
         made_by: str,
     ) -> None:
@@ -195,27 +182,17 @@ class Writer(Reader):
         self._connection.execute(
             "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                pid, collection.id, note.path, note.title, _json(note.aliases), _json(note.tags),
-                note.description, _json(note.metadata), state.mtime_ns, state.size, state.digest,
-                indexed_at, made_by, note.problem or note.remark,
+                pid, collection.id, rows.path, rows.title, *rows.about, state.mtime_ns, state.size,
+                state.digest, indexed_at, made_by, rows.problem or rows.remark,
             ),
         )  # fmt: skip
         self._connection.executemany(
             "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (pid, at, s.level, s.line, s.last_line, s.title, s.anchor, _json(s.path))
-                for at, s in enumerate(note.toc)
-            ],
+            [(pid, *row) for row in rows.sections],
         )
-        self._put_terms("note_terms", pid, terms)
-        for chunk, key, row in zip(note.chunks, keys, chunk_terms, strict=True):
-            cursor = self._connection.execute(
-                "INSERT INTO chunks (pid, section, first_line, last_line, text, key) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (pid, chunk.section, chunk.first_line, chunk.last_line, chunk.text, key),
-            )
-            self._put_terms("chunk_terms", int(cursor.lastrowid or 0), row)
-        references.put(self, pid, note)
+        self._put_terms("note_terms", [(pid, *rows.terms)])
+        self._put_chunks(pid, rows)
+        references.put(self, pid, rows)
 
     def delete_note(self, pid: int) -> None:
         """Take a note out of the index; its pid stays its own."""
@@ -226,18 +203,24 @@ class Writer(Reader):
         self._connection.execute("DELETE FROM chunks WHERE pid = ?", (pid,))
         self._connection.execute("DELETE FROM notes WHERE pid = ?", (pid,))
 
-    def _put_terms(self, table: str, rowid: int, terms: Terms) -> None:
-        self._connection.execute(
+    def _put_chunks(self, pid: int, rows: Rows) -> None:
+        [(last,)] = self.rows("SELECT coalesce(max(id), 0) FROM chunks")
+        self._connection.executemany(
+            "INSERT INTO chunks (id, pid, section, first_line, last_line, text, key) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(at, pid, *row) for at, row in enumerate(rows.chunks, last + 1)],
+        )
+        terms = [(at, *row) for at, row in enumerate(rows.chunk_terms, last + 1)]
+        self._put_terms("chunk_terms", terms)
+
+    def _put_terms(self, table: str, rows: Sequence[Row]) -> None:
+        self._connection.executemany(
             f"INSERT INTO {table} (rowid, title, aliases, headings, body, side) "  # noqa: S608
             "VALUES (?, ?, ?, ?, ?, ?)",
-            (rowid, terms.title, terms.aliases, terms.headings, terms.body, terms.side),
+            rows,
         )
 
     def _rollback(self) -> None:
         # a full disk or an interrupt may have ended the transaction already
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
