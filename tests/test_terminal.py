@@ -127,6 +127,23 @@ def test_an_address_holds_no_sign_that_a_name_could_hold() -> None:
     assert address("/a b/\x1b]0;%\udcff.md", 3) == "file:///a%20b/%1B%5D0%3B%25%FF.md"
 
 
+def test_code_is_shown_by_lines_that_fit(
+    screen: Qmd, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    code = "func run(jobs <-chan Job, workers int) error {\n\tgo work(jobs) // 保存在陰涼處\n}"
+    (folder / "a.md").write_text(f"# A\n\n```go\n{code}\n```\n")
+    screen("index", "--no-embed", folder)
+    answer = screen("search", "workers").stdout
+    assert plainly(answer).splitlines()[-4:] == [
+        "  func run(jobs <-chan Job, workers int)",
+        "  error {",
+        "      go work(jobs) // 保存在陰涼處",
+        "  }",
+    ]
+    assert "\x1b[1;31mworkers\x1b[0m" in answer
+
+
 def test_the_toc_shows_what_section_takes(screen: Qmd, vault: Path) -> None:
     screen("index", "--no-embed", vault)
     with Reader.open(app.configured(None).index) as store:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qmd_py.records.answers import Answer, Hit
+from qmd_py.records.notes import Collection
 from qmd_py.records.stored import Section, StoredNote
-from qmd_py.render import styled
+from qmd_py.render import excerpt, styled
 from qmd_py.render.admitted import stop_lines
 from qmd_py.render.places import address
 from qmd_py.render.styled import HANG, Line
@@ -193,7 +194,7 @@ def _hit(
         [(f"#{hit.pid} ", "faint"), HANG, (best.breadcrumb, "title")],
     ]
     lines += [[("about ", "faint"), HANG, (text, "")] for text in hit.contexts]
-    lines.append(_marked(best.snippet, answer, analyzer))
+    lines += _snippet(hit, answer, analyzer)
     lines += [
         [
             ("also ", "faint"),
@@ -245,6 +246,16 @@ def _linked(hit: Hit) -> str:
     out, into = hit.links or (0, 0)
     shown = [f"→{out}"] * bool(out) + [f"←{into}"] * bool(into)
     return "  " + " ".join(shown) if shown else ""
+
+
+def _snippet(hit: Hit, answer: Answer, analyzer: Analyzer) -> list[Line]:
+    best = hit.matches[0]
+
+    def is_marked(line: str) -> bool:
+        return bool(analyzer.found_in(line, answer.terms))
+
+    texts = excerpt.paragraphs(best, hit.path, is_marked)
+    return [_marked(text, answer, analyzer) for text in texts]
 
 
 def _marked(text: str, answer: Answer, analyzer: Analyzer) -> Line:

@@ -1,0 +1,95 @@
+"""The snippet of a place as people read it: prose as a paragraph, code line by line."""
+
+import itertools
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from qmd_py.formats.kinds import kind_of
+from qmd_py.records.answers import Match
+from qmd_py.snippets import readable
+
+_FENCE = re.compile(r"(?P<quoted>[ \t>]*?)(?P<marks>`{3,}|~{3,})(?P<rest>[^`]*)")
+_QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+")
+_LEAST = 3  # lines of code
+_COLUMNS = 80  # of a line; longer snippets, which are asked for, show as many more
+_INDENT = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of the note that is in the snippet."""
+
+    text: str
+    code: bool
+
+
+def paragraphs(match: Match, path: str, marked: Callable[[str], bool]) -> list[str]:
+    """The snippet; where code is in it, each line of that on its own, those that answer first.
+
+    Args:
+        match: the place.
+        path: of its note, which tells whether it is a program.
+        marked: whether a line has words of the question.
+    """
+    rows = list(_rows(match, path))
+    if not any(row.code for row in rows):
+        return [match.snippet]
+    shown: list[str] = []
+    room = max(_LEAST, len(match.snippet) // _COLUMNS)
+    for code, group in itertools.groupby(rows, lambda row: row.code):
+        texts = [row.text for row in group]
+        if code and room:
+            texts = _picked(texts, room, marked)
+            room -= len(texts)
+            shown += [_INDENT + line for line in texts]
+        elif not code:
+            shown.append(" ".join(texts))
+    return shown
+
+
+def _rows(match: Match, path: str) -> Iterator[_Row]:
+    """The lines that the snippet was made of; what cannot be traced to one stays as it is."""
+    program = kind_of(path).name == "code"
+    lines = match.text.split("\n")
+    start = match.snippet_line - match.line
+    rest = match.snippet
+    for line, code in list(_told_apart(lines, program=program))[start:]:
+        clean = " ".join((line if program else readable(line)).split())
+        if not rest.startswith(clean):
+            break
+        if clean:
+            yield _Row(line if code else clean, code)
+            rest = rest[len(clean) :].lstrip()
+    if rest:
+        yield _Row(rest, code=False)
+
+
+def _told_apart(lines: Sequence[str], *, program: bool) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it is code; lines that open or close a fence are empty."""
+    opened = quoted = ""
+    for line in lines:
+        fence = None if program else _FENCE.fullmatch(line)
+        if fence and not opened:
+            opened, quoted = fence["marks"], fence["quoted"].strip()
+            yield "", False
+        elif fence and fence["marks"].startswith(opened) and not fence["rest"].strip():
+            opened = ""
+            yield "", False
+        else:
+            code = program or bool(opened)
+            yield _QUOTED.sub("", line) if opened and quoted else line, code
+
+
+def _picked(lines: Sequence[str], room: int, marked: Callable[[str], bool]) -> list[str]:
+    """As many lines as there is room for, in their order; `…` ends one before a gap."""
+    wanted = [at for at, line in enumerate(lines) if marked(line)][:room]
+    first = wanted[0] if wanted else 0
+    others = [at for at in (*range(first, len(lines)), *range(first)) if at not in wanted]
+    kept = sorted(wanted + others[: room - len(wanted)])
+    texts = textwrap.dedent("\n".join(lines[at].expandtabs(4) for at in kept)).split("\n")
+    return [
+        text if at + 1 in kept or at + 1 == len(lines) else f"{text} …"
+        for at, text in zip(kept, texts, strict=True)
+    ]
