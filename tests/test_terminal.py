@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from qmd_py import sections
-from qmd_py.cli import app, getting, printing, reading
+from qmd_py.cli import app, citing, collecting, getting, linking, printing, reading
 from qmd_py.evaluation.judging import Row
 from qmd_py.records.answers import Answer, Hit, Match, Scope, Share, Source, Stage
 from qmd_py.records.notes import Collection
@@ -45,8 +45,8 @@ def screen(colours: pytest.MonkeyPatch, qmd: Qmd) -> Qmd:
         colours.setattr(
             module, "emit_note", lambda _path, text: app.emit_styled(read.laid_out(text))
         )
-    colours.setattr(reading, "show", app.show)
-    colours.setattr("qmd_py.cli.printing.show", app.show)
+    for module in (citing, collecting, linking, printing, reading):
+        colours.setattr(module, "show", app.show)
     return qmd
 
 
@@ -99,7 +99,9 @@ def test_hits_are_linked_where_colours_are(screen: Qmd, vault: Path) -> None:
     assert "\x1b[1;31mworkers\x1b[0m" in shown
 
 
-@pytest.mark.parametrize("variable", [("NO_COLOR", "1"), ("TERM", "dumb")], ids=str)
+@pytest.mark.parametrize(
+    "variable", [("NO_COLOR", "1"), ("TERM", "dumb"), ("TERM", "linux")], ids=str
+)
 def test_hits_are_not_linked_without_colours(
     colours: pytest.MonkeyPatch, variable: tuple[str, str]
 ) -> None:
@@ -121,6 +123,40 @@ def test_links_open_the_users_editor(
     refused = screen("search", "pool")
     assert refused.exit_code == 2
     assert "'editor' in" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "places"),
+    [
+        pytest.param("ls", ["a.md:1", "b.md:1"], id="notes"),
+        pytest.param("links 1", ["b.md:1", "a.md:3", "a.md:5", "b.md:1", "b.md:5"], id="links"),
+        pytest.param("related 1 --hops 1", ["b.md:1"], id="linked notes"),
+        pytest.param("toc 2", ["b.md:1", "b.md:3"], id="headings"),
+        pytest.param("cite 2 Beta", ["b.md:3"], id="a citation"),
+        pytest.param("cite --check claims", ["../work/claims:3"], id="claims"),
+        pytest.param("collection list", ["file"], id="collections"),
+        pytest.param("collection show notes", ["file"], id="a collection"),
+        pytest.param("status", ["file"], id="folders in the state of the index"),
+        pytest.param("search --path a.md", ["a.md:1"], id="notes by filters"),
+    ],
+)
+def test_every_place_is_linked(
+    screen: Qmd, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    command: str, places: list[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("QMD_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").write_text('editor = "edit://{path}:{line}"')
+    (folder / "a.md").write_text("# A\n\n[[b]]\n\n[[b]]\n")
+    (folder / "b.md").write_text("# B\n\n## Beta\n\nyes, [[a]]\n")
+    screen("index", "--no-embed", folder)
+    claims = plainly(screen("cite", "2", "Beta", "--claim", "yes").stdout)
+    Path("claims").write_text("".join(re.findall(r"\|.*\n", claims)))
+    wanted = [
+        folder.as_uri() if place == "file" else f"edit://{(folder / place).resolve()}"
+        for place in places
+    ]
+    shown = screen(*command.split())
+    assert LINKS.findall(shown.stdout) == wanted, shown.stderr
 
 
 def test_an_address_holds_no_sign_that_a_name_could_hold() -> None:

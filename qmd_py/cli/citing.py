@@ -95,7 +95,7 @@ def _cite(
     if as_json:
         emit(cited.citation_json(citation, row))
     else:
-        show(cited.citation_lines(citation, row))
+        show(cited.citation_lines(citation, row, config.settings.editor))
 
 
 def _check(store: Reader, gate: "Gate", file: Path, config: Config, as_json: bool) -> None:
@@ -116,6 +116,6 @@ def _check(store: Reader, gate: "Gate", file: Path, config: Config, as_json: boo
     if as_json:
         emit(cited.checked_json(checked))
     else:
-        show(cited.checked_lines(checked))
+        show(cited.checked_lines(checked, str(real), config.settings.editor))
     if any(one.reason for one in checked):
         raise typer.Exit(Status.ERROR)

@@ -151,12 +151,13 @@ def list_(as_json: Json = False, index: IndexOption = None) -> None:
 
     qmd collection list --json
     """
-    with Reader.open(configured(index).index) as store:
+    config = configured(index)
+    with Reader.open(config.index) as store:
         found = store.collections()
     if as_json:
         emit(machine.collections_json(found))
     else:
-        show(people.collection_lines(found))
+        show(people.collection_lines(found, config.settings.editor))
 
 
 @collection.command("show")
@@ -167,12 +168,13 @@ def show_(name: Name, as_json: Json = False, index: IndexOption = None) -> None:
 
     qmd collection show notes --json
     """
-    with Reader.open(configured(index).index) as store:
+    config = configured(index)
+    with Reader.open(config.index) as store:
         found = _named(store, name)
     if as_json:
         emit(machine.collections_json([found]))
     else:
-        show(people.collection_details(found))
+        show(people.collection_details(found, config.settings.editor))
 
 
 @collection.command("remove")
@@ -238,7 +240,7 @@ def status(as_json: Json = False, index: IndexOption = None) -> None:
     if as_json:
         emit(machine.status_json(found))
     else:
-        show(people.status_lines(found))
+        show(people.status_lines(found, config.settings.editor))
 
 
 def _chosen(

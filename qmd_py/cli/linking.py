@@ -28,7 +28,7 @@ def links(
     from qmd_py import linking, sections
     from qmd_py.render import linked, machine
 
-    with opened(index, policy, as_of) as (store, _config, gate):
+    with opened(index, policy, as_of) as (store, config, gate):
         tell_unread(store)
         asked = sections.find_note(store, note, admitted(gate))
         found = linking.links_of(store, asked)
@@ -37,7 +37,7 @@ def links(
     if as_json:
         emit(machine.links_json(asked, found))
     else:
-        show(linked.links_lines(found))
+        show(linked.links_lines(found, asked, config.settings.editor))
     if not (found.out or found.into or found.broken):
         raise typer.Exit(Status.NOTHING_FOUND)
 
@@ -79,6 +79,6 @@ def related(
     if as_json:
         emit(machine.related_json(asked, found))
     else:
-        show(linked.related_lines(found))
+        show(linked.related_lines(found, config.settings.editor))
     if not found:
         raise typer.Exit(Status.NOTHING_FOUND)

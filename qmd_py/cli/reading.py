@@ -155,7 +155,7 @@ def ls(
 
     qmd ls notes --json
     """
-    with opened(index, policy, as_of) as (store, _config, gate):
+    with opened(index, policy, as_of) as (store, config, gate):
         names = (collection,) if collection else ()
         check_collections(store, names)
         notes = store.notes_of(Scope(names))
@@ -164,6 +164,6 @@ def ls(
     if as_json:
         emit(machine.notes_json(notes))
     else:
-        show(people.notes_lines(notes))
+        show(people.notes_lines(notes, config.settings.editor))
     if not notes:
         raise typer.Exit(Status.NOTHING_FOUND)

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from qmd_py import ledger
 from qmd_py.claims import Citation, Verdict
 from qmd_py.ledger import Claim
-from qmd_py.render import styled
+from qmd_py.render import places, styled
 from qmd_py.render.admitted import record_fields
-from qmd_py.render.styled import Line
+from qmd_py.render.styled import HANG, Line
 
 
-def citation_lines(citation: Citation, row: Claim | None) -> list[Line]:
+def citation_lines(citation: Citation, row: Claim | None, editor: str | None = None) -> list[Line]:
     """The citation, and the row of a claims table under its head."""
     source = citation.record.source
     published = f", published {source.published_at}" if source.published_at else ""
@@ -20,11 +20,11 @@ def citation_lines(citation: Citation, row: Claim | None) -> list[Line]:
         [(citation.place, "title")],
         [(f"revision {source.revision} ({source.proof}){published}", "")],
         [(f"retrieved {citation.retrieved_at}", "faint")],
-        [(source.uri, "place")],
+        [places.source(source.uri, citation.record.first_line, editor)],
     ]
     if row:
         # what is appended next must not become a part of the table
-        lines += [[], *([(line, "")] for line in ledger.table([row]).splitlines()), []]
+        lines += [[], *([(line, "row")] for line in ledger.table([row]).splitlines()), []]
     return lines
 
 
@@ -36,14 +36,16 @@ def citation_json(citation: Citation, row: Claim | None) -> str:
     return _json({"citation": told, "claim": asdict(row) if row else None})
 
 
-def checked_lines(checked: Sequence[Verdict]) -> list[Line]:
+def checked_lines(checked: Sequence[Verdict], file: str, editor: str | None = None) -> list[Line]:
     """Each row's line in its file, whether it holds, what it claims, and where a source moved to."""
     return [
         [
-            (f"line {one.row.line}  ", "faint"),
+            places.place(f"line {one.row.line}", file, one.row.line, editor, "faint"),
+            ("  ", ""),
             (f"{one.reason or 'holds'}  ", "title"),
+            HANG,
             (one.row.claim.claim, ""),
-            (f"  {one.uri}" if one.uri else "", "place"),
+            *([("  ", ""), places.source(one.uri, 1, editor)] if one.uri else ()),
         ]
         for one in checked
     ]

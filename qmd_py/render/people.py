@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qmd_py.records.answers import Answer, Hit
-from qmd_py.records.notes import Collection
 from qmd_py.records.stored import Section, StoredNote
-from qmd_py.render import excerpt, styled
+from qmd_py.render import excerpt, places, styled
 from qmd_py.render.admitted import stop_lines
-from qmd_py.render.places import address
 from qmd_py.render.styled import HANG, Line
 from qmd_py.terms import Analyzer
 
@@ -53,13 +51,12 @@ def early_lines(answer: Answer, analyzer: Analyzer, editor: str | None = None) -
 
 def toc_lines(toc: Sequence[Section], note: StoredNote, editor: str | None = None) -> list[Line]:
     """The toc as a tree, each entry with its line number; a terminal shows `PID:LINE`, to copy."""
-    file = str(Path(note.root, note.file))
     width = max((len(str(section.line)) for section in toc), default=1)
     return [
         [
             (" " * (width - len(str(section.line))), ""),
             (f"{note.pid}:", "rest"),
-            (str(section.line), f"number {address(file, section.line, editor)}"),
+            places.line(note, section.line, editor, "number"),
             ("  " * max(len(section.path), 1), ""),
             HANG,
             (section.path[-1], "title" if len(section.path) == 1 else ""),
@@ -68,13 +65,14 @@ def toc_lines(toc: Sequence[Section], note: StoredNote, editor: str | None = Non
     ]
 
 
-def notes_lines(notes: Sequence[StoredNote]) -> list[Line]:
+def notes_lines(notes: Sequence[StoredNote], editor: str | None = None) -> list[Line]:
     """pid, path and title of each note."""
     width = max((len(str(note.pid)) for note in notes), default=1)
     return [
         [
             (str(note.pid).rjust(width), "number"),
-            (f"  {note.collection}/{note.path}", "place"),
+            ("  ", ""),
+            places.note(note, editor),
             HANG,
             (f"  {note.title}" if note.title != Path(note.path).stem else "", ""),
         ]
@@ -82,7 +80,7 @@ def notes_lines(notes: Sequence[StoredNote]) -> list[Line]:
     ]
 
 
-def collection_lines(collections: "Iterable[Collection]") -> list[Line]:
+def collection_lines(collections: "Iterable[Collection]", editor: str | None = None) -> list[Line]:
     """Name, number of notes and folder of each collection."""
     shown = [(found.name, _count(found.notes, "note"), found.root) for found in collections]
     names = max((styled.width(name) for name, _, _ in shown), default=0)
@@ -92,24 +90,24 @@ def collection_lines(collections: "Iterable[Collection]") -> list[Line]:
             (styled.filled(name, names), "title"),
             (f"  {count.ljust(counts)}  ", ""),
             HANG,
-            (root, "place"),
+            places.folder(root, root, editor),
         ]
         for name, count, root in shown
     ]
 
 
-def collection_details(collection: "Collection") -> list[Line]:
+def collection_details(collection: "Collection", editor: str | None = None) -> list[Line]:
     """Everything about one collection."""
     return [
         [("name    ", "faint"), HANG, (collection.name, "title")],
-        [("folder  ", "faint"), HANG, (collection.root, "place")],
+        [("folder  ", "faint"), HANG, places.folder(collection.root, collection.root, editor)],
         [("notes   ", "faint"), HANG, (str(collection.notes), "")],
         [("glob    ", "faint"), HANG, (", ".join(collection.globs) or "*.md, *.markdown", "")],
         [("ignore  ", "faint"), HANG, (", ".join(collection.ignores) or "none of its own", "")],
     ]
 
 
-def status_lines(status: "IndexStatus") -> list[Line]:
+def status_lines(status: "IndexStatus", editor: str | None = None) -> list[Line]:
     """The state of the index."""
     counts = ", ".join(
         (
@@ -130,7 +128,7 @@ def status_lines(status: "IndexStatus") -> list[Line]:
         lines.append([("embedded   ", "faint"), HANG, (counts, ""), (held.fingerprint, "faint")])
     if not status.vectors:
         lines.append([("embedded   ", "faint"), HANG, ("nothing yet: run 'qmd embed'", "")])
-    lines += [[("  ", ""), *line] for line in collection_lines(status.collections)]
+    lines += [[("  ", ""), *line] for line in collection_lines(status.collections, editor)]
     lines += [[("problem    ", "faint"), HANG, (problem, "")] for problem in status.problems]
     return lines
 
@@ -181,10 +179,11 @@ def _hit(
     hit: Hit, answer: Answer, analyzer: Analyzer, *, explain: bool, editor: str | None
 ) -> list[Line]:
     best, *others = hit.matches
-    place = f"{_shown_path(hit.file)}:{best.snippet_line}"
     lines: list[Line] = [
         [
-            (place, f"place {address(hit.file, best.snippet_line, editor)}"),
+            places.place(
+                f"{_shown_path(hit.file)}:{best.snippet_line}", hit.file, best.snippet_line, editor
+            ),
             HANG,
             (f"  {hit.score:.2f}", "number"),
             *styled.bar(hit.score),
@@ -200,7 +199,8 @@ def _hit(
             ("also ", "faint"),
             HANG,
             (match.breadcrumb, ""),
-            (f"  line {match.line}", f"faint {address(hit.file, match.line, editor)}"),
+            ("  ", ""),
+            places.place(f"line {match.line}", hit.file, match.line, editor, "faint"),
         ]
         for match in others
     ]
@@ -230,7 +230,7 @@ def _shares(hit: Hit, answer: Answer) -> list[Line]:
 def _listed(hit: Hit, editor: str | None) -> list[Line]:
     """A note that was asked for by filters alone, on one line, and the whole of it if wanted."""
     line: Line = [
-        (_shown_path(hit.file), f"place {address(hit.file, 1, editor)}"),
+        places.place(_shown_path(hit.file), hit.file, 1, editor),
         HANG,
         (_linked(hit), "faint"),
         (f"  {hit.stale}" if hit.stale else "", "faint"),

@@ -1,5 +1,6 @@
 """Styled text: plain when piped; coloured, linked and wrapped by rich on a terminal."""
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -28,11 +29,15 @@ _STYLES = {
     "bar": "cyan",
     "rest": "dim",
 }
+_COPIED = {"place", "row"}
+"""Styles of what is for copying, and so is not broken at the edge of the window."""
 _DRAWN = {"bar", "rest"}
 """Styles of what only a terminal shows."""
 _BAR = 8  # columns
 _NARROWEST = 20  # columns; in a narrower window nothing is won by wrapping words
 _INDENT = 2
+_LINKLESS = {"linux", "eterm", "eterm-color"}
+"""Terminals, by TERM, that show colours and would print a link's address."""
 _READABLE = 24  # columns; text that hangs in a narrower one begins on a line of its own
 
 
@@ -99,8 +104,8 @@ def _wrapped(line: Line, console: "Console") -> "Iterator[Text]":
     at = line.index(HANG) if HANG in line else 0
     label, body = _assembled(line[:at], console), _assembled(line[at:], console)
     fits = label.cell_len + body.cell_len <= console.width or console.width < _NARROWEST
-    if fits or any(style.startswith("place") for _, style in line[at:]):
-        yield label + body  # a path is for copying
+    if fits or any(style.partition(" ")[0] in _COPIED for _, style in line[at:]):
+        yield label + body
         return
     if any(style in _DRAWN for _, style in line):
         yield from _wrapped([piece for piece in line if piece[1] not in _DRAWN], console)
@@ -130,7 +135,8 @@ def _style(style: str, console: "Console") -> "Style":
 
     name, _, address = style.partition(" ")
     known = Style.parse(_STYLES.get(name, ""))
-    if not address or console.color_system is None or console.no_color:
+    links = console.color_system is not None and os.environ.get("TERM") not in _LINKLESS
+    if not address or not links or console.no_color:
         return known
     return known + Style(link=safe(address))
 
