@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from qmd_py import spans
+from qmd_py import spans, spelling
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.naming import name_key, tag_key
 from qmd_py.records.answers import Filters, Scope
@@ -168,7 +168,7 @@ def _meeting(one: Condition, notes: Sequence[StoredNote]) -> Iterator[StoredNote
     if notes and not any(values):
         known = {key for note in notes for key in note.metadata}
         raise NotFound(
-            f"no note has the property '{one.key}'{_nearest(name_key(one.key), known)}: "
+            f"no note has the property '{one.key}'{spelling.suggestion(name_key(one.key), known)}: "
             "properties are the keys of the front matter"
         )
     return (note for note, found in zip(notes, values, strict=True) if any(map(one.holds, found)))
@@ -190,7 +190,7 @@ def _values(metadata: Metadata, key: str) -> Iterator[MetadataValue]:
 def _tagged(store: Reader, key: str, typed: str) -> set[int]:
     found = references.tagged(store, key)
     if not found:
-        near = _nearest(key, references.tag_keys(store))
+        near = spelling.suggestion(key, references.tag_keys(store))
         raise NotFound(
             f"no note has the tag '{typed.strip()}'{near}: tags are those of the front matter and #tags in the text"
         )
@@ -239,10 +239,3 @@ def _ordered(value: float, operator: str, first: float, last: float) -> bool:
 def _number(text: str) -> float | None:
     number = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
     return number if math.isfinite(number) else None
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, sorted(known), 1)
-    return f" (did you mean '{near[0]}'?)" if near else ""

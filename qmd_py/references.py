@@ -1,12 +1,13 @@
 """Whatever names a note → the note, and the place in it that the name tells."""
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from qmd_py.errors import Ambiguous, NotFound, UsageError
+from qmd_py.errors import Ambiguous, NotFound, Refused, UsageError
 from qmd_py.records.answers import Scope
 from qmd_py.records.stored import StoredNote
 from qmd_py.store.reader import Reader
@@ -15,6 +16,10 @@ Admitted = Callable[[Sequence[StoredNote]], Sequence[StoredNote]]
 """Gives those of some notes that may be read; raises Refused when none may."""
 
 _ECHOED = 200  # characters of what was typed that an error repeats
+_TRIED = 5  # near names that are looked at for one that may be told
+_ALL = -1  # SQLite's word for no limit
+_SUFFIX = re.compile(r"\.[A-Za-z]{1,8}$")
+_BEHIND = re.compile(r"(?::\d+){1,2}$|#.*$")
 _PID = re.compile(r"#?(\d{1,18})")
 _LINES = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?")
 
@@ -44,14 +49,12 @@ def find(store: Reader, reference: str, admitted: Admitted = list) -> Pointer:
         UsageError: a line or a count is nought.
         Refused: there is one, and it may not be read.
     """
-    for name, line, count, anchor in _readings(reference):
-        if found := _notes(store, name):
-            return Pointer(_only(name, admitted(found)), line, count, anchor)
-    if pointer := _of_record(store, reference):
-        return Pointer(_only(reference, admitted([pointer.note])), anchor=pointer.anchor)
+    if found := _found(store, reference, admitted):
+        return found
     if pid := _PID.fullmatch(reference):
         raise NotFound(f"no note with pid {int(pid[1])}: search again, or see 'qmd ls'")
-    raise NotFound(f"no note at '{echo(reference)}': see 'qmd ls' for the paths")
+    near = _near(store, reference, admitted)
+    raise NotFound(f"no note at '{echo(reference)}'{near}: see 'qmd ls' for the paths")
 
 
 def matching(store: Reader, reference: str, admitted: Admitted = list) -> Sequence[Pointer]:
@@ -63,23 +66,52 @@ def matching(store: Reader, reference: str, admitted: Admitted = list) -> Sequen
         UsageError: a line or a count is nought.
         Refused: there are some, and none may be read.
     """
-    try:
+    glob = reference.removeprefix("qmd://")
+    if not set("*?") & set(glob):
         return [find(store, reference, admitted)]
-    except NotFound as error:
-        glob = reference.removeprefix("qmd://")
-        if isinstance(error, Ambiguous) or not set("*?") & set(glob):
-            raise
-        notes = store.notes_of(Scope(paths=(glob,))) or _below_a_collection(store, glob)
-        if not notes:
-            raise NotFound(
-                f"no note fits '{echo(reference)}': see 'qmd ls' for the paths"
-            ) from error
-        return [Pointer(note) for note in admitted(notes)]
+    if found := _found(store, reference, admitted):
+        return [found]
+    notes = store.notes_of(Scope(paths=(glob,))) or _below_a_collection(store, glob)
+    if not notes:
+        raise NotFound(f"no note fits '{echo(reference)}': see 'qmd ls' for the paths")
+    return [Pointer(note) for note in admitted(notes)]
 
 
 def echo(typed: str) -> str:
     """What was typed, as far as an error repeats it."""
     return typed if len(typed) <= _ECHOED else f"{typed[:_ECHOED]}…"
+
+
+def _found(store: Reader, reference: str, admitted: Admitted) -> Pointer | None:
+    for name, line, count, anchor in _readings(reference):
+        if found := _notes(store, name):
+            return Pointer(_only(name, admitted(found)), line, count, anchor)
+    if pointer := _of_record(store, reference):
+        return Pointer(_only(reference, admitted([pointer.note])), anchor=pointer.anchor)
+    return None
+
+
+def _near(store: Reader, reference: str, admitted: Admitted) -> str:
+    """The note that may have been meant, by its file's name or its title; none that is refused."""
+    from qmd_py import spelling
+
+    typed = _BEHIND.sub("", reference)
+    named: dict[str, list[str]] = {}
+    for _pid, label, title in store.labels("", _ALL):
+        for text in {_stem(label), title}:
+            named.setdefault(text, []).append(label)
+    near = spelling.alike(_stem(typed), list(named), _TRIED)
+    # of files of one name in several folders the path decides
+    labels = [label for text in near for label in spelling.alike(typed, named[text], _TRIED, 0)]
+    for label in labels[:_TRIED]:
+        with contextlib.suppress(Refused):
+            if admitted(store.notes_at(label)):
+                return f" (did you mean '{echo(label)}'?)"
+    return ""
+
+
+def _stem(path: str) -> str:
+    return _SUFFIX.sub("", path.rpartition("/")[2])
 
 
 def _readings(reference: str) -> Iterator[tuple[str, int, int, str]]:

@@ -1,13 +1,12 @@
 """A pointer → the section it points to, in the file as it is now."""
 
-import difflib
 import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from qmd_py import passages, references
+from qmd_py import passages, references, spelling
 from qmd_py.errors import Ambiguous, FileUnreadable, NotFound, UsageError
 from qmd_py.formats import parsing, reading
 from qmd_py.markdown import Document, plain_heading
@@ -18,7 +17,7 @@ from qmd_py.references import Admitted, Pointer
 from qmd_py.store.reader import Reader
 
 _SHOWN = 5  # headings named in an error
-_COMPARED = 20_000  # headings looked at for the nearest; of more that takes seconds
+_LIKE = 0.4  # share of letters; a heading may have been renamed
 _LONGEST_PATH = 20_000  # characters; six headings of the longest kind, escaped as JSON
 _ORDINAL = re.compile(r"^(?:\d{1,3} )+(?=[^\W\d])")  # longer ones are years, which tell apart
 _LETTERS = re.compile(r"[^\w+#]+")
@@ -220,9 +219,8 @@ def _plain(heading: str) -> str:
 
 
 def _nearest(document: Document, wanted: Sequence[str]) -> str:
-    near = document.spots[:_COMPARED]
-    by_text = {" > ".join(spot.section.path).casefold(): spot for spot in near}
-    close = difflib.get_close_matches(" > ".join(wanted).casefold(), by_text, _SHOWN, 0.4)
+    by_text = {" > ".join(spot.section.path): spot for spot in document.spots}
+    close = spelling.alike(" > ".join(wanted), list(by_text), _SHOWN, _LIKE)
     if close:
         return f"the nearest are {_list([by_text[text] for text in close])}"
     return f"it has {_list(document.spots)}"

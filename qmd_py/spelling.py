@@ -1,9 +1,9 @@
-"""A word the index does not contain → the index terms it may have been meant for. Pure."""
+"""What was typed and is not there → what it may have been meant for. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rapidfuzz import process
-from rapidfuzz.distance import OSA
+from rapidfuzz.distance import OSA, Indel
 
 _MOST = 4  # a stem and the words it came from are terms, so this is about two words
 
@@ -46,6 +46,29 @@ def nearest(word: str, terms: Iterable[str], *, sounded: bool = False) -> list[s
     best = min((distance for _, distance, _ in found), default=0)
     near = sorted(term for term, distance, _ in found if distance == best)
     return near if len(near) <= _MOST else []
+
+
+def alike(typed: str, names: Sequence[str], most: int = 1, least: float = 0.6) -> list[str]:
+    """The names that are most like what was typed, the likest first, in any case of letters; of equal ones that in the case typed.
+
+    Args:
+        typed: a name that there is not.
+        names: those that there are.
+        most: so many at most.
+        least: share of the letters of both that has to be the same, in order.
+    """
+    found = process.extract(
+        typed, names, scorer=Indel.normalized_similarity, processor=str.casefold,
+        score_cutoff=least, limit=None,
+    )  # fmt: skip
+    found.sort(key=lambda one: (-one[1], -Indel.normalized_similarity(typed, one[0])))
+    return [name for name, _, _ in found[:most]]
+
+
+def suggestion(typed: str, names: Iterable[str]) -> str:
+    """What an error adds about the name that may have been meant; empty where none is near."""
+    near = alike(typed, sorted(names))
+    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def _in_cyrillic(word: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "qmd_py"
 
 ROWS = (
-    {"errors", "moments", "records", "stopwords", "visible"},
+    {"errors", "moments", "records", "spelling", "stopwords", "visible"},
     {
         "admission",
         "catalogue",
@@ -26,7 +26,6 @@ ROWS = (
         "passages",
         "reports",
         "spans",
-        "spelling",
         "terms",
     },
     {

@@ -84,7 +84,11 @@ def said(result: "Result") -> str:
         pytest.param("search x --snippet 3", "'--snippet'", id="a snippet too short to show"),
         pytest.param("search x -c", "option '-c' requires an argument", id="a value left out"),
         pytest.param("search x -c bread", "no collection 'bread'", id="an unknown collection"),
-        pytest.param("query x -c note", "did you mean 'notes'?", id="a collection misspelt"),
+        pytest.param(
+            "query x -c note",
+            "no collection 'note' (did you mean 'notes'?)",
+            id="a collection misspelt",
+        ),
         pytest.param("search x --json --csv", "--json and --csv together", id="two formats"),
         pytest.param("search x --md -0", "--md and --files together", id="a format and -0"),
         pytest.param("section", "missing argument 'PID|PATH'", id="no note"),

@@ -143,7 +143,7 @@ def test_filters_act_with_words_and_without(qmd: Qmd, notes: Path, filters, name
         pytest.param(["--until", "2026-02-30"], "is no date", id="a day there is not"),
         pytest.param(["--until", "2026-W01-1"], "is no date", id="a week"),
         pytest.param(["--since", "09.03.2026"], "is no date", id="another order"),
-        pytest.param(["-c", "note"], "no collection 'note': did you mean 'notes'?", id="a collection"),
+        pytest.param(["-c", "note"], "no collection 'note' (did you mean 'notes'?)", id="a collection"),
         pytest.param(["-c", ""], "no collection ''", id="an empty collection"),
     ],
 )  # fmt: skip

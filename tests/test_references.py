@@ -37,6 +37,33 @@ def pid_of(store: Reader, path: str) -> int:
 
 
 @pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        pytest.param("sub/plan.md", "notes/sub/plain.md", id="a path"),
+        pytest.param("notes/plane.md:12:3", "notes/plain.md", id="a path with lines"),
+        pytest.param("PLAINE.MD#second", "notes/plain.md", id="a name with an anchor, in capitals"),
+        pytest.param("Bakin bread", "notes/b.md", id="a title"),
+        pytest.param("Baking Bread", "notes/b.md", id="a title, which is no name"),
+        pytest.param("qmd://notes/sub/plane.md", "notes/sub/plain.md", id="a URI"),
+        pytest.param("something else", "", id="nothing near"),
+        pytest.param("", "", id="nothing"),
+    ],
+)
+def test_an_unknown_name_tells_the_nearest_note(
+    qmd: Qmd, folder: Path, isolated: Path, typed: str, meant: str
+) -> None:
+    (folder / "sub").mkdir()
+    for name in ("plain.md", "sub/plain.md"):
+        (folder / name).write_text(TEXT)
+    (folder / "b.md").write_text("---\ntitle: Baking Bread\n---\n")
+    qmd("index", "--no-embed", folder)
+    with Reader.open(isolated / "index.sqlite") as store, pytest.raises(NotFound) as raised:
+        find(store, typed)
+    hint = f" (did you mean '{meant}'?)" if meant else ""
+    assert f"'{hint}: see 'qmd ls'" in str(raised.value)
+
+
+@pytest.mark.parametrize(
     ("reference", "path", "place"),
     [
         pytest.param("notes/" + ODD, ODD, (0, 0, ""), id="a path full of odd characters"),

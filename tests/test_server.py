@@ -148,7 +148,7 @@ class TestTools:
     def test_limit_and_collections(self, ask: Ask) -> None:
         assert len(answered(ask("search", query="bread car purple", limit=1))["results"]) == 1
         assert ask("search", query="bread", collections=["note"]).texts == (
-            "no collection 'note': did you mean 'notes'?",
+            "no collection 'note' (did you mean 'notes'?): see 'qmd collection list'",
         )
 
     @pytest.mark.parametrize(

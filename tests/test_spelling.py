@@ -1,6 +1,6 @@
 import pytest
 
-from qmd_py.spelling import nearest, other_alphabet
+from qmd_py.spelling import alike, nearest, other_alphabet, suggestion
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,16 @@ def test_every_russian_letter_has_a_sound(letter: str) -> None:
     heard = other_alphabet(letter)
     assert heard
     assert heard.isascii()
+
+
+def test_names_alike_come_in_order() -> None:
+    assert alike("Note", ["notebook", "ether", "NOTES", "n"], most=3) == ["NOTES", "notebook"]
+
+
+def test_of_names_alike_that_in_the_case_typed_comes_first() -> None:
+    assert alike("statsu", ["Status", "STATUS", "status"]) == ["status"]
+
+
+def test_a_suggestion_is_made_only_of_a_near_name() -> None:
+    assert suggestion("seach", ["index", "search"]) == " (did you mean 'search'?)"
+    assert suggestion("xyz", ["index", "search"]) == suggestion("x", []) == ""

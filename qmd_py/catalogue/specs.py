@@ -118,7 +118,10 @@ class Catalogue:
         for spec in self.models:
             if spec.name == name:
                 return spec
-        raise NotFound(f"no model '{name}'{self._nearest(name)}: see 'qmd models list'")
+        from qmd_py import spelling
+
+        near = spelling.suggestion(name, (spec.name for spec in self.models))
+        raise NotFound(f"no model '{name}'{near}: see 'qmd models list'")
 
     def choose(self, role: Role, choice: str | None = None) -> ModelSpec | None:
         """The model for a role: of a name, from a path, or the default; None for `none`.
@@ -145,12 +148,6 @@ class Catalogue:
             if known.role == spec.role and _file_name(known.source) == spec.source.path.name:
                 return replace(known, name=spec.name, source=spec.source, sha256=None, size=None)
         return spec
-
-    def _nearest(self, name: str) -> str:
-        import difflib
-
-        near = difflib.get_close_matches(name, [spec.name for spec in self.models], 1)
-        return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def file_of(spec: ModelSpec, folder: Path) -> Path | None:

@@ -55,7 +55,9 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 — Typer's own signature
         """Find the command, or name the nearest."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            near = _nearest(args[0], self.list_commands(ctx))
+            from qmd_py import spelling
+
+            near = spelling.suggestion(args[0], self.list_commands(ctx))
             raise UsageError(f"no command '{args[0]}'{near}: see '{ctx.command_path} --help'")
         return super().resolve_command(ctx, args)
 
@@ -202,13 +204,6 @@ def _usage(error: typer.TyperException) -> Status:
         message += " (options stand after the command)"
     command = context.command_path if context else "qmd"
     return _fail(f"{message}: see '{command} --help'")
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def _reader_left() -> Status:

@@ -17,8 +17,7 @@ def check_collections(store: Reader, names: Sequence[str]) -> None:
     known = [collection.name for collection in store.collections()]
     for name in names:
         if name not in known:
-            import difflib
+            from qmd_py import spelling
 
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else "see 'qmd collection list'"
-            raise NotFound(f"no collection '{name}': {hint}")
+            near = spelling.suggestion(name, known)
+            raise NotFound(f"no collection '{name}'{near}: see 'qmd collection list'")

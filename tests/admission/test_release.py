@@ -120,6 +120,20 @@ def test_ls_lists_what_may_be_read(indexed: Path, policy: Path, qmd: Qmd) -> Non
     assert [note["path"] for note in json.loads(result.stdout)] == ["adapter-v3.md", "plain.md"]
 
 
+@pytest.mark.parametrize("command", ["section", "get", "toc", "links", "related", "cite"])
+def test_a_misspelt_note_names_only_what_may_be_read(
+    indexed: Path, policy: Path, qmd: Qmd, command: str
+) -> None:
+    assert "did you mean 'notes/closed.md'?" in qmd("toc", "closd.md").stderr
+    policed = ("--policy", policy, "--as-of", AS_OF)
+    for typed in ("closd.md", "Okapisecrt title", "notes/clsed.md:3"):
+        result = qmd(command, typed, *policed)
+        assert result.exit_code == 2
+        assert "did you mean" not in result.output
+    # the nearest has expired
+    assert "did you mean 'notes/adapter-v3.md'?" in qmd(command, "adapter-v1", *policed).stderr
+
+
 def test_a_misspelt_word_does_not_tell_words_of_closed_notes(
     indexed: Path, policy: Path, qmd: Qmd
 ) -> None:
