@@ -92,11 +92,11 @@ def shown(pointer: Pointer, path: Sequence[str], max_bytes: int) -> SectionText:
 def _spot(document: Document, pointer: Pointer, path: Sequence[str]) -> Spot | None:
     """The toc entry to show; None for the whole note."""
     if not _is_whole(path):
-        return resolve(document, path)
+        return resolve(document, path, pointer.note.pid)
     if path:
         return None  # an empty path is asked for
     if pointer.anchor:
-        return resolve(document, [f"#{pointer.anchor}"])
+        return resolve(document, [f"#{pointer.anchor}"], pointer.note.pid)
     around = [s for s in document.spots if s.section.line <= pointer.line <= s.section.last_line]
     return around[-1] if around else None
 
@@ -122,12 +122,17 @@ def live(note: StoredNote, max_bytes: int) -> Document:
     return parsing.parse(text.text, note.path)
 
 
-def resolve(document: Document, path: Sequence[str]) -> Spot:
+def resolve(document: Document, path: Sequence[str], pid: int | None = None) -> Spot:
     """The one toc entry that a path names.
 
     The very path comes first. Then one that differs only in case, spaces, numbering, punctuation,
     emoji or Markdown marks. `A > B` and `#anchor`, which people type, may also leave out headings at
     the start and letters at the ends of words.
+
+    Args:
+        document: the note as it is now.
+        path: headings, in any form.
+        pid: of the note, for errors that name what can be asked for instead as `PID:LINE`; None: lines alone.
 
     Raises:
         NotFound: no entry fits; the nearest are named.
@@ -144,8 +149,10 @@ def resolve(document: Document, path: Sequence[str]) -> Spot:
         if len(found) == 1:
             return found[0]
         if found:
-            raise Ambiguous(f"several headings fit {_show(wanted)}: {_list(found)}")
-    raise NotFound(f"no heading {_show(wanted)} in the note now: {_nearest(document, wanted)}")
+            raise Ambiguous(f"several headings fit {_show(wanted)}: {_list(found, pid)}")
+    near = _nearest(document, wanted)
+    told = f"the nearest are {_list(near, pid)}" if near else f"it has {_list(document.spots, pid)}"
+    raise NotFound(f"no heading {_show(wanted)} in the note now: {told}")
 
 
 _Fits = Callable[[Section, Sequence[str]], bool]
@@ -218,16 +225,19 @@ def _plain(heading: str) -> str:
     return _LETTERS.sub(" ", text).strip() or heading.strip()
 
 
-def _nearest(document: Document, wanted: Sequence[str]) -> str:
+def _nearest(document: Document, wanted: Sequence[str]) -> list[Spot]:
+    """Entries that end so, as when the headings above were left out, then those written alike."""
+    ending = [spot for spot in document.spots if _ends_alike(spot.section, wanted)]
     by_text = {" > ".join(spot.section.path): spot for spot in document.spots}
     close = spelling.alike(" > ".join(wanted), list(by_text), _SHOWN, _LIKE)
-    if close:
-        return f"the nearest are {_list([by_text[text] for text in close])}"
-    return f"it has {_list(document.spots)}"
+    return ending + [by_text[text] for text in close if by_text[text] not in ending]
 
 
-def _list(spots: Sequence[Spot]) -> str:
-    shown = ", ".join(_show(spot.section.path) for spot in spots[:_SHOWN])
+def _list(spots: Sequence[Spot], pid: int | None) -> str:
+    before = "line " if pid is None else f"{pid}:"
+    shown = ", ".join(
+        f"{_show(spot.section.path)} ({before}{spot.section.line})" for spot in spots[:_SHOWN]
+    )
     return f"{shown} and {len(spots) - _SHOWN} more" if len(spots) > _SHOWN else shown
 
 

@@ -231,7 +231,9 @@ def test_a_stale_hit_is_shown_and_told(qmd: Qmd, notes: Path) -> None:
 def test_a_pointer_to_a_renamed_heading_names_the_nearest(qmd: Qmd, notes: Path) -> None:
     (notes / "apples.md").write_text(APPLES.replace("# Storing", "# Storage"))
     result = qmd("section", 1, "Storing")
-    assert said(result) == ('no heading ["Storing"] in the note now: the nearest are ["Storage"]')
+    assert said(result) == (
+        'no heading ["Storing"] in the note now: the nearest are ["Storage"] (1:10)'
+    )
     assert result.exit_code == 2
 
 

@@ -127,16 +127,21 @@ def test_a_pointer_finds_its_section(
         pytest.param(["2025-03"], NotFound, 'no heading ["2025-03"]', id="another date"),
         pytest.param(["2. Installation"], NotFound, "no heading", id="another number"),
         pytest.param(
-            ["Linux"], NotFound, "no heading", id="a child alone, in the form that programs use"
+            ["Linux"],
+            NotFound,
+            'nearest are ["🚀 1. Installation", "Linux"] (1:10), ["Usage", "Linux"] (1:20)',
+            id="a child alone, in the form that programs use",
         ),
         pytest.param(["#Linux > "], NotFound, "no heading", id="an open end"),
         pytest.param(
             ["#l"],
             Ambiguous,
-            'several headings fit ["l"]: ["🚀 1. Installation", "Linux"], ["Usage", "Linux"]',
+            'several headings fit ["l"]: ["🚀 1. Installation", "Linux"] (1:10), ["Usage", "Linux"] (1:20)',
             id="a beginning of two",
         ),
-        pytest.param(["#top"], Ambiguous, '["Topic"], ["Topic (2)"]', id="two of one text"),
+        pytest.param(
+            ["#top"], Ambiguous, '["Topic"] (1:28), ["Topic (2)"] (1:32)', id="two of one text"
+        ),
         pytest.param(['["Usage", 3]'], NotFound, "no heading", id="JSON of other things"),
     ],
 )

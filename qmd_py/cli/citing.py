@@ -51,7 +51,7 @@ def cite(
 ) -> None:
     """Cite a section so that it can be found again in the revision that was read.
 
-    qmd cite 42 "Worker pool" --claim "A pool bounds concurrency" >> claims.md
+    qmd cite 42 "#Worker pool" --claim "A pool bounds concurrency" >> claims.md
 
     qmd cite --check claims.md
 
