@@ -127,6 +127,11 @@ def index_file(named: object) -> Path | None:
     return _data_dir() / f"{text}.sqlite"
 
 
+def index_names() -> list[str]:
+    """The names of the indexes that there are, as `--index` takes them."""
+    return sorted(file.stem for file in _data_dir().glob("*.sqlite"))
+
+
 def project_index() -> Path | None:
     """The index that `qmd init` made in the working folder or the nearest one above; None if none did.
 

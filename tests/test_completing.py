@@ -1,6 +1,7 @@
 """What a shell offers at TAB."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,7 +34,7 @@ NOTE = """\
 @pytest.fixture
 def notes(qmd: Qmd, folder: Path) -> Path:
     (folder / "a b.md").write_text(NOTE)
-    (folder / "other.md").write_text("---\ntitle: Another\n---\n")
+    (folder / "other.md").write_text("---\ntitle: Another\ntags: [todo]\n---\n")
     assert qmd("index", "--no-embed", folder).exit_code == 0
     return folder
 
@@ -62,6 +63,16 @@ def offered(*words: str, shell: str = "bash") -> str:
         pytest.param(["section", ""], ["1", "2"], id="pids"),
         pytest.param(["get", "1", "2"], ["2"], id="a second pid"),
         pytest.param(["toc", "notes/a"], [r"notes/a\ b.md"], id="a path with a blank"),
+        pytest.param(["toc", "a"], [r"a\ b.md"], id="a path without its collection"),
+        pytest.param(["cite", ""], ["1", "2"], id="a pid to cite"),
+        pytest.param(["cite", "1", "Goroutines", "W"], [r"Worker\ pool"], id="a heading to cite"),
+        pytest.param(["search", "--tag", "to"], ["todo"], id="a tag"),
+        pytest.param(["search", "--without", "b"], ["bm25"], id="a run"),
+        pytest.param(["embed", "--device", "c"], ["cpu", "cuda"], id="a device"),
+        pytest.param(["eval", "--mode", "v"], ["vsearch"], id="a mode"),
+        pytest.param(["context", "add", ""], ["notes", r"notes/a\ b.md", "notes/other.md"],
+                     id="what a context is about"),
+        pytest.param(["context", "remove", ""], [], id="no context"),
         pytest.param(["toc", "'notes/a"], ["notes/a b.md"], id="a path in quotes"),
         pytest.param(["section", "1", ""], ["Goroutines", "Channels"],
                      id="the outermost headings"),
@@ -90,9 +101,24 @@ def test_the_index_named_on_the_line_is_asked(qmd: Qmd, notes: Path, tmp_path: P
     assert offered("search", "--index", str(index), "-c", "") == "elsewhere\n"
 
 
+def test_indexes_are_offered_by_name(qmd: Qmd, notes: Path) -> None:
+    assert offered("search", "--index", "").strip() == ""
+    for name in ("work", "home"):
+        assert qmd("index", "--no-embed", "--index", name, notes).exit_code == 0
+    assert offered("search", "--index", "") == "home\nwork\n"
+    assert offered("doctor", "--index", "w") == "work\n"
+
+
+def test_what_has_a_context_is_offered(qmd: Qmd, notes: Path) -> None:
+    qmd("context", "add", "notes", "Mine")
+    assert "notes\tMine" in offered("context", "remove", "", shell="fish")
+
+
 def test_a_policy_keeps_notes_to_itself(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QMD_POLICY", str(Path(__file__).with_name("policy.toml")))
-    assert offered("section", "").strip() == offered("section", "1", "").strip() == ""
+    for words in (["section", ""], ["section", "1", ""], ["cite", ""], ["search", "--tag", ""]):
+        assert offered(*words).strip() == ""
+    assert offered("context", "add", "") == "notes\n"
     assert offered("ls", "") == "notes\n"
 
 
@@ -142,10 +168,19 @@ def test_bash_completes_a_heading(notes: Path) -> None:
     assert (run.stdout, run.stderr) == ("Worker\\ pool\n", "")
 
 
+NAMES = ("NAME", "PID", "COLLECTION", "HEADING", "MODEL", "RUN", "TAG", "KIND", "MODE")
+
+
 def test_whatever_takes_a_name_offers_names() -> None:
-    """A new command that takes a collection or a model should offer them too."""
-    bare = []
-    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
-        bare += [name for param in command.params
-                 if "--collection" in param.opts and param._custom_shell_complete is None]  # fmt: skip
-    assert bare == []
+    """A new command that takes a collection or a note, say, should offer them too."""
+    bare = set()
+    commands = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    for name, command in list(commands.items()):
+        below = getattr(command, "commands", {})
+        commands |= {f"{name} {word}": one for word, one in below.items()}
+    for name, command in commands.items():
+        for param in command.params:
+            kind = re.split(r"[|…/\[]", param.metavar or "")[0]
+            if kind in NAMES and param._custom_shell_complete is None:
+                bare.add(f"{name} {param.opts[0]}")
+    assert bare == set()

@@ -212,6 +212,13 @@ def _reader_left() -> Status:
     return Status.FOUND
 
 
+def _indexes(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """What is offered after `--index`."""
+    from qmd_py.cli import completing
+
+    return completing.indexes(ctx, incomplete)
+
+
 IndexOption = Annotated[
     str | None,
     typer.Option(
@@ -219,6 +226,7 @@ IndexOption = Annotated[
         metavar="NAME|FILE",
         help="The index (or QMD_INDEX): a bare word names one beside the default, "
         "what has a slash or a suffix is a file.",
+        autocompletion=_indexes,
     ),
 ]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qmd_py.cli import completing
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, Status, configured, emit, show
 from qmd_py.cli.options import AsOf, Json, Policy
@@ -21,11 +22,21 @@ if TYPE_CHECKING:
 def cite(
     note: Annotated[
         str | None,
-        typer.Argument(metavar="PID|PATH", show_default=False, help="A pid, or a path."),
+        typer.Argument(
+            metavar="PID|PATH",
+            show_default=False,
+            help="A pid, or a path.",
+            autocompletion=completing.notes,
+        ),
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Argument(metavar="HEADING…", show_default=False, help="The toc_path of the section."),
+        typer.Argument(
+            metavar="HEADING…",
+            show_default=False,
+            help="The toc_path of the section.",
+            autocompletion=completing.headings,
+        ),
     ] = None,
     claim: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What the section is to support.")

@@ -4,9 +4,11 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 
 import typer
 
+from qmd_py import config
 from qmd_py.cli.app import configured
 from qmd_py.store.reader import Reader
 
@@ -53,6 +55,69 @@ def collections(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
 
 
 @_offered
+def indexes(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
+    """Names of indexes beside the default one."""
+    return ((name, "") for name in config.index_names())
+
+
+@_offered
+def places(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
+    """What a context can be about: collections, then folders and notes in them."""
+    with _index(ctx) as store:
+        yield from ((found.name, found.root) for found in store.collections())
+        if _guarded(ctx):
+            return
+        for _pid, label, title in store.labels(incomplete, _MOST):
+            yield from ((str(folder), "") for folder in PurePath(label).parents[:-1])
+            yield label, title
+
+
+@_offered
+def described(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
+    """What has a context."""
+    from qmd_py import contexts
+
+    with _index(ctx) as store:
+        for one in contexts.told(store, gated=_guarded(ctx)):
+            yield "/".join(filter(None, (one.collection, one.path))), one.text
+
+
+@_offered
+def tags(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
+    """Tags of notes."""
+    from qmd_py.store import references
+
+    if _guarded(ctx):
+        return
+    with _index(ctx) as store:
+        yield from ((tag, "") for tag in references.tag_keys(store))
+
+
+@_offered
+def runs(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
+    """Names of runs."""
+    from qmd_py.search.asking import RUNS
+
+    return ((run, "") for run in RUNS)
+
+
+@_offered
+def modes(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
+    """Commands that search."""
+    from qmd_py.cli.searching import MODES
+
+    return ((mode, "") for mode in MODES)
+
+
+@_offered
+def devices(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
+    """Where models can run."""
+    from qmd_py.cli.loading import DEVICES
+
+    return ((device, "") for device in DEVICES)
+
+
+@_offered
 def models(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
     """Names of models."""
     return _models(None)
@@ -77,7 +142,10 @@ def notes(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
         return
     with _index(ctx) as store:
         for pid, path, title in store.labels(incomplete, _MOST):
-            yield (str(pid) if str(pid).startswith(incomplete) else path), title
+            for name in (str(pid), path, path.partition("/")[2]):
+                if name.startswith(incomplete):
+                    yield name, title
+                    break
 
 
 @_offered

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from qmd_py.cli import completing
 from qmd_py.cli.app import Commands, IndexOption, Status, configured, emit, notice, show
 from qmd_py.store.reader import Reader
 
@@ -14,12 +15,12 @@ context = typer.Typer(
     rich_markup_mode="rich",
 )
 
-Place = Annotated[str, typer.Argument(metavar="COLLECTION[/PATH]")]
+_PLACE = "COLLECTION[/PATH]"
 
 
 @context.command("add")
 def add(
-    place: Place,
+    place: Annotated[str, typer.Argument(metavar=_PLACE, autocompletion=completing.places)],
     text: Annotated[str, typer.Argument(metavar="TEXT")],
     index: IndexOption = None,
 ) -> None:
@@ -66,7 +67,10 @@ def list_(
 
 
 @context.command("remove")
-def remove(place: Place, index: IndexOption = None) -> None:
+def remove(
+    place: Annotated[str, typer.Argument(metavar=_PLACE, autocompletion=completing.described)],
+    index: IndexOption = None,
+) -> None:
     """Forget what a collection, a folder or a note is about.
 
     qmd context remove notes/recipes

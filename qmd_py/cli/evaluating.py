@@ -39,9 +39,17 @@ def evaluate(
         list[Path],
         typer.Argument(metavar="GOLDEN…", help="Judged questions (JSON), or TREC qrels."),
     ],
-    mode: Annotated[str, typer.Option(help="search, vsearch or query.")] = "query",
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="MODE", help="search, vsearch or query.", autocompletion=completing.modes
+        ),
+    ] = "query",
     without: Annotated[
-        list[str] | None, typer.Option("--without", metavar="RUN", help="Leave out a run.")
+        list[str] | None,
+        typer.Option(
+            "--without", metavar="RUN", help="Leave out a run.", autocompletion=completing.runs
+        ),
     ] = None,
     queries: Annotated[
         Path | None, typer.Option("--queries", help="The questions of TREC qrels: id, tab, text.")

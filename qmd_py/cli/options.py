@@ -72,6 +72,7 @@ Tags = Annotated[
         "--tag",
         metavar="TAG",
         help="Only notes with this tag, or one below it; repeatable.",
+        autocompletion=completing.tags,
         rich_help_panel=FILTERS,
     ),
 ]
@@ -160,6 +161,7 @@ Without = Annotated[
         "--without",
         metavar="RUN",
         help="Leave out a run: bm25, note, near, title, dense, lex, vec, hyde, phrasings, rerank.",
+        autocompletion=completing.runs,
         rich_help_panel=RANKING,
     ),
 ]
@@ -294,7 +296,10 @@ PassageTokens = Annotated[
 Device = Annotated[
     str,
     typer.Option(
-        metavar="KIND", help="Where models run: auto, cpu, metal or cuda.", rich_help_panel=MODELS
+        metavar="KIND",
+        help="Where models run: auto, cpu, metal or cuda.",
+        autocompletion=completing.devices,
+        rich_help_panel=MODELS,
     ),
 ]
 Admit = Annotated[

@@ -243,12 +243,13 @@ class Reader:
         return [self._note(row) for row in rows]
 
     def labels(self, beginning: str, most: int) -> list[tuple[int, str, str]]:
-        """pid, `collection/path` and title of the first notes whose pid or path begins so."""
+        """pid, `collection/path` and title of the first notes of which pid or a path begins so."""
         return self.rows(
-            """SELECT pid, label, title FROM (SELECT n.pid, k.name || '/' || n.path AS label, n.title
+            """SELECT pid, label, title
+            FROM (SELECT n.pid, n.path, k.name || '/' || n.path AS label, n.title
             FROM notes n JOIN collections k ON k.id = n.collection)
-            WHERE substr(pid, 1, length(?1)) = ?1 OR substr(label, 1, length(?1)) = ?1
-            ORDER BY pid LIMIT ?2""",
+            WHERE ?1 IN (substr(pid, 1, length(?1)), substr(label, 1, length(?1)),
+            substr(path, 1, length(?1))) ORDER BY pid LIMIT ?2""",
             [beginning, most],
         )
 
