@@ -467,8 +467,8 @@ def test_words_and_options(qmd: Qmd, notes: Path, args: list[str], found: list[s
 
 @pytest.mark.parametrize("command", ["search", "query"])
 def test_a_dash_reads_the_question_from_stdin(qmd: Qmd, notes: Path, command: str) -> None:
-    answer = json.loads(qmd(command, "-", "--json", stdin="keep\ncool\n").stdout)
-    assert answer["query"] == "keep\ncool"
+    answer = json.loads(qmd(command, "-", "--json", stdin="keep cool\n").stdout)
+    assert answer["query"] == "keep cool"
     assert answer["results"][0]["path"] == "apples.md"
     assert said(qmd(command, "-", stdin="\n")).startswith("no question")
 

@@ -135,7 +135,7 @@ def test_a_batch_in_lines_of_ones_own(qmd: Qmd, notes: Path) -> None:
         pytest.param([], "", "no question on stdin", id="no questions"),
         pytest.param([], " \n\n", "no question on stdin", id="blank lines"),
         pytest.param(["words"], "x", "leave out the words", id="words too"),
-        pytest.param(["--csv"], "x", "--batch and --csv together", id="another form"),
+        pytest.param(["--csv"], "x", "several questions and --csv together", id="another form"),
         pytest.param(["-c", "nope"], "x", "no collection 'nope'", id="an unknown collection"),
     ],
 )
@@ -145,6 +145,24 @@ def test_a_wrong_batch(qmd: Qmd, notes: Path, args: list[str], stdin: str, messa
     assert message in result.stderr
 
 
-def test_a_lone_dash_stays_one_question(qmd: Qmd, notes: Path) -> None:
-    (answer,) = qmd("query", "-", "--json", stdin="keep it\ncool\n").stdout.splitlines()
-    assert json.loads(answer)["query"] == "keep it\ncool"
+@pytest.mark.parametrize(
+    ("stdin", "queries"),
+    [
+        pytest.param("cool\n\n  zzz\r\nbread", ["cool", "zzz", "bread"], id="lines"),
+        pytest.param("\ufeffcool\nbread\n", ["cool", "bread"], id="behind a mark"),
+        pytest.param("cool bread\n\n", ["cool bread"], id="one line"),
+        pytest.param("query: cool\nlex: bread\n", ["cool"], id="a document"),
+        pytest.param('{"query": "cool",\n"searches": [{"type": "lex", "query": "x"}]}', ["cool"],
+                     id="a document in JSON"),
+        pytest.param('{"query": "cool", "searches": []}\n{"query": "bread", "searches": []}\n',
+                     ["cool", "bread"], id="documents, a line each"),
+    ],
+)  # fmt: skip
+def test_lines_behind_a_dash_are_questions(
+    qmd: Qmd, notes: Path, stdin: str, queries: list[str]
+) -> None:
+    result = qmd("query", "-", "--json", stdin=stdin)
+    assert [json.loads(line)["query"] for line in result.stdout.splitlines()] == queries
+    if len(queries) > 1:
+        assert qmd("query", "-", stdin=stdin).stdout.startswith('{"query": ')
+        assert "several questions and --csv" in qmd("query", "-", "--csv", stdin=stdin).stderr

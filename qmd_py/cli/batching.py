@@ -1,7 +1,7 @@
-"""`qmd query --batch`: many questions, each a line of stdin, answered by one process."""
+"""Many questions, each a line of stdin, answered by one process: `query --batch`, or `query -`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,22 +23,42 @@ from qmd_py.search.scoping import check_collections
 from qmd_py.store.reader import Reader
 
 
-def check(words: Sequence[str] | None, shown: Shown, trace: Path | None) -> Shown:
+def questions(words: Sequence[str] | None, *, batch: bool) -> tuple[list[str], Iterable[str]]:
+    """The words of one question, or the questions of a batch, as they come.
+
+    With `-` alone several lines on stdin are as many questions, unless they are one query document.
+
+    Raises:
+        UsageError: words were typed beside `--batch`.
+    """
+    if batch:
+        if words not in (None, [], ["-"]):
+            raise UsageError("--batch reads its questions from stdin: leave out the words")
+        return [], _lines()
+    if words != ["-"]:
+        return list(words or ()), ()
+    text = sys.stdin.buffer.read().decode(errors="replace").removeprefix("\ufeff")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return ([], lines) if len(lines) > 1 and not _is_document(text, lines) else ([text], ())
+
+
+def check(shown: Shown, trace: Path | None) -> Shown:
     """The form of a batch's answers: JSON, or the user's own lines.
 
     Raises:
-        UsageError: words were typed, or what a batch cannot give was asked for.
+        UsageError: what a batch cannot give was asked for.
     """
     if trace:
-        raise UsageError("--batch and --trace together: a trace is of one question")
-    if words not in (None, [], ["-"]):
-        raise UsageError("--batch reads its questions from stdin: leave out the words")
+        raise UsageError("several questions and --trace together: a trace is of one question")
     if shown.form not in {"", "json", "format"}:
-        raise UsageError(f"--batch and --{shown.form} together: it gives JSON, or --format")
+        raise UsageError(
+            f"several questions and --{shown.form} together: they give JSON, or --format"
+        )
     return replace(shown, form=shown.form or "json")
 
 
 def answer_each(
+    asked_for: Iterable[str],
     ask: Ask,
     models: Models,
     shown: Shown,
@@ -58,7 +78,7 @@ def answer_each(
     with admission.reading(git=True) as reading, Reader.open(config.index) as store:
         check_collections(store, wanted.collections)
         ask = replace(ask, scope=filtering.narrowed(store, wanted, gated=admission.active))
-        for typed in _questions():
+        for typed in asked_for:
             # what expires while a batch waits for its next question is expired then
             now = admission.current()
             try:
@@ -86,7 +106,15 @@ def _needed(models: Models, handed: Handed) -> Models:
     return replace(models, expander=None, missing=missing)
 
 
-def _questions() -> Iterator[str]:
+def _is_document(text: str, lines: Sequence[str]) -> bool:
+    try:
+        question, handed = callers.from_document(text)
+    except UsageError:  # perhaps each line is one by itself
+        return not all(line[0] == "{" and line[-1] == "}" for line in lines)
+    return question != text or handed != Handed()
+
+
+def _lines() -> Iterator[str]:
     for line in sys.stdin.buffer:
         if text := line.decode("utf-8-sig", errors="replace").strip():
             yield text

@@ -30,7 +30,7 @@ Words = Annotated[
         metavar="WORDS…",
         show_default=False,
         help='Words, "a phrase" that must occur, -word that must not, word* for a beginning; '
-        "`-` reads the question from stdin.",
+        "`-` reads them from stdin.",
     ),
 ]
 Limit = Annotated[

@@ -141,18 +141,19 @@ def query(
         searches_json=searches,
         intent=intent,
     )
-    if batch:
-        shown = batching.check(words, shown, trace)
+    typed, questions = batching.questions(words, batch=batch)
+    if several := batch or bool(questions):
+        shown = batching.check(shown, trace)
     config = configured(index)
     admission = Admission.chosen(config, admit=admit, policy=policy, as_of=as_of, trace=trace)
     wanted = filtering.typed(collections, paths, tags, where, since, until)
     if refresh:
         bring_up_to_date(config, wanted, embed=True)
-    if wanted.given and not (batch or words or options.variants or options.queries):
+    if wanted.given and not (several or words or options.variants or options.queries):
         ask = Ask(recent=recent, snippet=snippet, full=config.settings.max_bytes if full else 0)
         list_notes(ask, limit, wanted, shown, admission)
         return
-    text, handed = ("", options) if batch else _asked(words, options)
+    text, handed = ("", options) if several else _asked(typed, options)
     with contextlib.closing(_cache(config, no_cache)) as cache:
         ask = Ask(
             limit=limit or LIMIT,
@@ -173,8 +174,8 @@ def query(
             passage_tokens=passage_tokens,
         )
         try:
-            if batch:
-                batching.answer_each(ask, models, shown, options, admission, wanted)
+            if several:
+                batching.answer_each(questions, ask, models, shown, options, admission, wanted)
             else:
                 answer("query", config, text, ask, models, shown, admission, wanted)
         finally:
@@ -183,7 +184,7 @@ def query(
                 notice(f"cache: {cache.problem}")
 
 
-def _asked(words: list[str] | None, options: Handed) -> tuple[str, Handed]:
+def _asked(words: list[str], options: Handed) -> tuple[str, Handed]:
     """The question, and what the caller hands in by options or in a query document.
 
     Raises:
