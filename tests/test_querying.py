@@ -47,6 +47,19 @@ def notes(qmd: Qmd, folder: Path) -> Path:
     return folder
 
 
+def test_each_stage_says_what_it_did(qmd: Qmd, notes: Path) -> None:
+    stages = json.loads(qmd("query", "fresh bread", "-n", "1", "--explain", "--json").stdout)[
+        "stages"
+    ]
+    assert {stage["name"]: stage["note"] for stage in stages} == {
+        "probe": "",
+        "expand": "",
+        "retrieve": "",
+        "fuse": "words 3, title 0",
+        "cite": "1 shown of 3",
+    }
+
+
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")

@@ -316,6 +316,11 @@ class TestSearch:
         ]
         assert notes == ["13 read now, 0 known", "0 read now, 13 known"]
 
+    def test_the_early_answer_is_no_stage_of_its_own(self, store) -> None:
+        answer = self.ask(store, FakeReranker(), early=lambda _: None)
+        names = [stage.name for stage in answer.stages]
+        assert names == ["probe", "expand", "retrieve", "fuse", "rerank", "cite"]
+
     def test_leaving_it_out_asks_no_model(self, store) -> None:
         model = FakeReranker()
         answer = self.ask(store, model, without=frozenset({"rerank"}))

@@ -50,6 +50,7 @@ class Answerer(Value):
         with stages.of("cite"):
             cited = self._released if ask.gate else self._cited
             hits, gone = cited(ranking, enough)
+            stages.note(f"{len(hits)} shown" + ("" if ask.gate else f" of {len(enough)}"))
         return Answer(
             query=self.text,
             mode=self.mode,

@@ -62,8 +62,11 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
     with stages.of("retrieve"):
         lexed = _lexed(store, asked, ask, widened, analyzer)
         others = _other_wordings(widened, ask)
-        known = own.get("dense")
-        meant = dense(store, asked, ask, models, others, stages, known) if others and own else own
+        meant = (
+            dense(store, asked, ask, models, others, stages, own["dense"])
+            if others and own
+            else own
+        )
     with stages.of("fuse"):
         lists, weights = _lists(asked, worded, titled, lexed, meant, widened)
         sure = _sure(*_best(store, ask, lists["words"], meant), models)
@@ -71,10 +74,11 @@ def hybrid(store: Reader, text: str, ask: Ask, models: Models, now: datetime.dat
         scores = {pid: sure * score for pid, score in fused.items()}
         ranking = citing.Ranking(scores, {**worded, **titled, **meant}, lists, weights)
         ranking = recency.boosted(store, ranking, ask, now)
+        stages.note(_counted(lists, ask))
     answerer = Answerer(store, analyzer, asked, text, "query", ask, now, leads)
     if models.reranker and "rerank" not in ask.without and ranking.scores:
         if ask.early:
-            ask.early(answerer.answer(ranking, stages))
+            ask.early(answerer.answer(ranking, Stages()))
         with stages.of("rerank"):
             ranking = _reranked(answerer, ranking, models.reranker, stages)
     return replace(
@@ -174,6 +178,13 @@ def _lists(
         # a further phrasing is the caller's own question once more
         weights.setdefault(name, 1.0 if name.startswith("phrasings") else widened.weight)
     return lists, weights
+
+
+def _counted(lists: Mapping[str, Mapping[int, float]], ask: Ask) -> str:
+    """How many notes each list holds; under a policy that would tell how many there are."""
+    if ask.gate:
+        return ""
+    return ", ".join(f"{name} {len(found)}" for name, found in lists.items())
 
 
 def _reranked(

@@ -512,6 +512,9 @@ def test_neither_ranks_nor_counts_tell_what_stands_above(
         assert (hit["explain"], hit["matches"][0]["evidence"]) == ([], {})
         assert "run  " not in qmd(*ask).stdout
         assert "--min-score" not in qmd(*ask, "--min-score", "0.99").output
+        counted = [stage["note"] for stage in json.loads(qmd(*ask, "--json").stdout)["stages"]]
+        assert counted[-1] == "1 shown"
+        assert not any(counted[:-1])
         assert json.loads(qmd(command, "zebra", "--explain", "--json").stdout)["results"][0][
             "explain"
         ]
