@@ -64,6 +64,8 @@ def test_a_longer_snippet_shows_more_lines() -> None:
         pytest.param("- one\n  ```\n  a\n    b\n  ```", ["- one", "  a", "    b"], id="in a list"),
         pytest.param("````\n```\na\n````\nb", ["  a", "b"], id="a fence in a fence"),
         pytest.param("```\nnever closed", ["  never closed"], id="an open fence"),
+        pytest.param("a\n| b | **c** |\n|---|---|\n| d | e |", ["a", "  | b | c |", "  | d | e |"],
+                     id="a table"),
         pytest.param("a ``` b\nc", ["a ``` b c"], id="no fence"),
         pytest.param("", [""], id="nothing"),
     ],

@@ -74,6 +74,23 @@ def test_a_long_label_stays_whole_for_copying(monkeypatch: pytest.MonkeyPatch) -
     assert shown.splitlines() == [place, "  0.50", place]
 
 
+def test_nothing_to_hang_takes_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    place = "a folder/with a name/that is long/and a note.md"
+    assert styled.coloured([[(place, "place"), HANG, ("", "")]]) == place + "\n"
+
+
+@pytest.mark.parametrize(("columns", "indent"), [(40, 14), (60, 23)])
+def test_of_several_places_to_hang_the_last_with_room_counts(
+    monkeypatch: pytest.MonkeyPatch, columns: int, indent: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    line: Line = [("a model's name", "title"), HANG, ("  639 MB ", ""), HANG, (WORDS, "")]
+    shown = styled.coloured([line]).splitlines()
+    assert max(map(cell_len, shown)) <= columns
+    assert {len(text) - len(text.lstrip()) for text in shown[1:]} == {indent}
+
+
 def test_a_pipe_gets_no_bars() -> None:
     line: Line = [("0.50", "number"), *styled.bar(0.5)]
     assert styled.plain([line]) == "0.50\n"

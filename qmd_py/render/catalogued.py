@@ -16,6 +16,7 @@ def lines(rows: Sequence[Listed]) -> list[Line]:
             (f"{row.spec.role:<7}", "faint"),
             ("* " if row.chosen else "  ", "marked"),
             (f"{row.spec.name:<{name_width}}", "title"),
+            HANG,
             (f"{human_size(row.spec.size):>8}", "number"),
             (f"  {_state(row):<10}", "" if row.here else "faint"),
             HANG,

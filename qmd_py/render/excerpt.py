@@ -1,4 +1,4 @@
-"""The snippet of a place as people read it: prose as a paragraph, code line by line."""
+"""The snippet of a place as people read it: prose as a paragraph, code and tables line by line."""
 
 import itertools
 import re
@@ -12,7 +12,7 @@ from qmd_py.snippets import readable
 
 _FENCE = re.compile(r"(?P<quoted>[ \t>]*?)(?P<marks>`{3,}|~{3,})(?P<rest>[^`]*)")
 _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+")
-_LEAST = 3  # lines of code
+_LEAST = 3  # lines of code and tables
 _COLUMNS = 80  # of a line; longer snippets, which are asked for, show as many more
 _INDENT = "  "
 
@@ -22,11 +22,12 @@ class _Row:
     """A line of the note that is in the snippet."""
 
     text: str
-    code: bool
+    kind: str
+    """`code`, `table`, or empty for prose, which flows."""
 
 
 def paragraphs(match: Match, path: str, marked: Callable[[str], bool]) -> list[str]:
-    """The snippet; where code is in it, each line of that on its own, those that answer first.
+    """The snippet; where code or a table is in it, each line of that on its own, those that answer first.
 
     Args:
         match: the place.
@@ -34,17 +35,17 @@ def paragraphs(match: Match, path: str, marked: Callable[[str], bool]) -> list[s
         marked: whether a line has words of the question.
     """
     rows = list(_rows(match, path))
-    if not any(row.code for row in rows):
+    if not any(row.kind for row in rows):
         return [match.snippet]
     shown: list[str] = []
     room = max(_LEAST, len(match.snippet) // _COLUMNS)
-    for code, group in itertools.groupby(rows, lambda row: row.code):
+    for kind, group in itertools.groupby(rows, lambda row: row.kind):
         texts = [row.text for row in group]
-        if code and room:
+        if kind and room:
             texts = _picked(texts, room, marked)
             room -= len(texts)
             shown += [_INDENT + line for line in texts]
-        elif not code:
+        elif not kind:
             shown.append(" ".join(texts))
     return shown
 
@@ -55,31 +56,32 @@ def _rows(match: Match, path: str) -> Iterator[_Row]:
     lines = match.text.split("\n")
     start = match.snippet_line - match.line
     rest = match.snippet
-    for line, code in list(_told_apart(lines, program=program))[start:]:
+    for line, kind in list(_told_apart(lines, program=program))[start:]:
         clean = " ".join((line if program else readable(line)).split())
         if not rest.startswith(clean):
             break
         if clean:
-            yield _Row(line if code else clean, code)
+            yield _Row(line if kind == "code" else clean, kind)
             rest = rest[len(clean) :].lstrip()
     if rest:
-        yield _Row(rest, code=False)
+        yield _Row(rest, "")
 
 
-def _told_apart(lines: Sequence[str], *, program: bool) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it is code; lines that open or close a fence are empty."""
+def _told_apart(lines: Sequence[str], *, program: bool) -> Iterator[tuple[str, str]]:
+    """Each line, and of which kind it is; lines that open or close a fence are empty."""
     opened = quoted = ""
     for line in lines:
         fence = None if program else _FENCE.fullmatch(line)
         if fence and not opened:
             opened, quoted = fence["marks"], fence["quoted"].strip()
-            yield "", False
+            yield "", ""
         elif fence and fence["marks"].startswith(opened) and not fence["rest"].strip():
             opened = ""
-            yield "", False
+            yield "", ""
+        elif opened or program:
+            yield _QUOTED.sub("", line) if quoted else line, "code"
         else:
-            code = program or bool(opened)
-            yield _QUOTED.sub("", line) if opened and quoted else line, code
+            yield line, "table" if line.lstrip(" \t>").startswith("|") else ""
 
 
 def _picked(lines: Sequence[str], room: int, marked: Callable[[str], bool]) -> list[str]:

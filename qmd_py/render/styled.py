@@ -17,7 +17,8 @@ text; an empty name is plain."""
 Line = list[Piece]
 
 HANG: Piece = ("", "hang")
-"""Stands where a line goes on below when it is wider than the terminal; what is before it stays whole."""
+"""Stands where a line goes on below when it is wider than the terminal; what is before it stays whole.
+Of several the last one counts that leaves room."""
 
 # words in these are legible on light and on dark; in yellow, cyan or blue they are not
 _STYLES = {
@@ -101,10 +102,15 @@ def filled(text: str, columns: int) -> str:
 
 
 def _wrapped(line: Line, console: "Console") -> "Iterator[Text]":
-    at = line.index(HANG) if HANG in line else 0
+    room = max(console.width // 2, console.width - _READABLE)
+    at = _hung(line, room)
     label, body = _assembled(line[:at], console), _assembled(line[at:], console)
     fits = label.cell_len + body.cell_len <= console.width or console.width < _NARROWEST
-    if fits or any(style.partition(" ")[0] in _COPIED for _, style in line[at:]):
+    if (
+        fits
+        or not body.plain.strip()
+        or any(style.partition(" ")[0] in _COPIED for _, style in line[at:])
+    ):
         yield label + body
         return
     if any(style in _DRAWN for _, style in line):
@@ -113,7 +119,7 @@ def _wrapped(line: Line, console: "Console") -> "Iterator[Text]":
     blanks = len(body.plain) - len(body.plain.lstrip(" "))
     if not at:
         label, body = body[:blanks], body[blanks:]
-    elif label.cell_len > max(console.width // 2, console.width - _READABLE):
+    elif label.cell_len > room:
         label.rstrip()
         yield label
         label, body = _assembled([(" " * _INDENT, "")], console), body[blanks:]
@@ -122,6 +128,13 @@ def _wrapped(line: Line, console: "Console") -> "Iterator[Text]":
     yield label + first
     for other in others:
         yield _assembled([(" " * indent, "")], console) + other
+
+
+def _hung(line: Line, room: int) -> int:
+    """Where the line goes on below: the last of the places for it that leaves room, else the first."""
+    places = [at for at, piece in enumerate(line) if piece == HANG] or [0]
+    fitting = [at for at in places if width("".join(text for text, _ in line[:at])) <= room]
+    return fitting[-1] if fitting else places[0]
 
 
 def _assembled(line: Line, console: "Console") -> "Text":
