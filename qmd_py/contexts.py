@@ -3,6 +3,7 @@
 import posixpath
 import unicodedata
 
+from qmd_py import spelling
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.records.answers import Scope
 from qmd_py.records.notes import Collection
@@ -65,4 +66,5 @@ def _place(store: Reader, place: str) -> tuple[Collection, str]:
         if collection.name == name:
             path = posixpath.normpath(below.strip("/")) if below.strip("/") else ""
             return collection, "" if path == "." else path
-    raise NotFound(f"no collection '{name}': see 'qmd collection list'")
+    near = spelling.suggestion(name, (found.name for found in store.collections()))
+    raise NotFound(f"no collection '{name}'{near}: see 'qmd collection list'")

@@ -65,6 +65,7 @@ def test_contexts_are_listed_replaced_and_removed(qmd: Qmd, vault_index: Path) -
 @pytest.mark.parametrize(
     ("args", "told"),
     [
+        (["add", "valt", "x"], "no collection 'valt' (did you mean 'vault'?)"),
         (["add", "nope", "x"], "no collection 'nope'"),
         (["add", "vault/nope", "x"], "no folder or note 'nope' in 'vault'"),
         (["add", "vault/r", "x"], "no folder or note 'r' in 'vault'"),

@@ -18,6 +18,7 @@ from qmd_py.errors import QmdError, UsageError
 from qmd_py.render import styled
 from qmd_py.render.styled import Line
 
+_WIDE_ENOUGH = 60  # columns; in a narrower window there is no room for panels and bars
 _ISSUES = "https://github.com/qmd-py/qmd-py/issues"
 
 
@@ -28,6 +29,21 @@ class Status(IntEnum):
     NOTHING_FOUND = 1
     ERROR = 2
     INTERRUPTED = 130
+
+
+class Command(TyperCommand):
+    """A command whose help can be read in any window."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 — Typer's own signature
+        """Write the help: panels where there is room for whole names in them, else plain lists."""
+        import shutil
+
+        width = shutil.get_terminal_size().columns
+        if width >= _WIDE_ENOUGH:
+            super().format_help(ctx, formatter)
+        else:
+            formatter.width = width
+            super(TyperCommand, self).format_help(ctx, formatter)
 
 
 class Commands(TyperGroup):
@@ -62,7 +78,7 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-class WordsCommand(TyperCommand):
+class WordsCommand(Command):
     """A command whose words may start with a dash: `qmd search -draft release`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 — Typer's own signature
@@ -237,7 +253,6 @@ def configured(index: str | Path | None) -> Config:
 
 
 Progress = Callable[[int, int], None]
-_WIDE_ENOUGH = 60  # columns; in a narrower window counts and time left go before the bar
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import qmd_py
-from qmd_py.cli.app import Commands, WordsCommand, emit
+from qmd_py.cli.app import Command, Commands, WordsCommand, emit
 
 _COMMANDS = {
     "query": "querying.query",
@@ -88,13 +88,13 @@ def application(first: str = "") -> typer.Typer:
         found = getattr(import_module(f"qmd_py.cli.{module}"), attribute)
         if isinstance(found, typer.Typer):
             for below in found.registered_commands:
-                below.epilog = _EPILOG_OF_COMMANDS
+                below.cls, below.epilog = Command, _EPILOG_OF_COMMANDS
                 below.help = _flowing(below.callback.__doc__)
             made.add_typer(
                 found, name=name, epilog=_EPILOG_OF_COMMANDS, rich_help_panel=_panel(name)
             )
         else:
-            cls = WordsCommand if name in _OF_WORDS else None
+            cls = WordsCommand if name in _OF_WORDS else Command
             made.command(
                 name,
                 cls=cls,
