@@ -260,9 +260,11 @@ class Reader:
             FROM sections WHERE pid = ? ORDER BY ordinal""",
             [pid],
         )
+        # read in one go, which takes a third of the time
+        paths = json.loads(f"[{','.join([row[2] for row in rows])}]")
         return tuple(
-            Section(title, level, Reader.strings(path), anchor, line, last_line)
-            for title, level, path, anchor, line, last_line in rows
+            Section(title, level, tuple(path), anchor, line, last_line)
+            for (title, level, _, anchor, line, last_line), path in zip(rows, paths, strict=True)
         )
 
     def status(self) -> "IndexStatus":
