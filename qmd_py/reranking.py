@@ -11,14 +11,15 @@ from qmd_py.cache import AnswerCache
 from qmd_py.errors import ModelFailed
 from qmd_py.models import Reranker
 from qmd_py.records.stored import Section, StoredChunk, StoredNote, breadcrumb
+from qmd_py.records.values import Value
 from qmd_py.terms import Analyzer
 
 DEPTH = 40
 """Candidates that are read: the best notes, each by its best place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Candidate(Value):
     """A note in the fused order, with the passage that speaks for it."""
 
     pid: int
@@ -27,8 +28,8 @@ class Candidate:
     passage: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reranked:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reranked(Value):
     """What came of reading."""
 
     scores: Mapping[int, float]
@@ -43,8 +44,8 @@ class Reranked:
     """Whether the remark is of a model that broke down."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Limits(Value):
     """When to stop reading."""
 
     shown: int

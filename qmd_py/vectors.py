@@ -4,7 +4,6 @@ import contextlib
 import mmap
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,6 +93,8 @@ class VectorFile:
                 # no matrix product: that would start threads of its own below these
                 np.vecdot(rows, query, out=line[at : at + size])
             _let_go(mapped, place, size * self._stride)
+
+        from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(config.threads()) as pool:
             list(pool.map(score, range(0, count, _BLOCK)))

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from qmd_py.cache import AnswerCache
 from qmd_py.errors import ModelFailed
-from qmd_py.expansion import guards
 from qmd_py.expansion.callers import Handed
-from qmd_py.expansion.guards import Dropped
 from qmd_py.models import Embedder, Expander
+from qmd_py.records.values import Value
 from qmd_py.records.wordings import Variant
 from qmd_py.terms import Analyzer
+
+if TYPE_CHECKING:
+    from qmd_py.expansion.guards import Dropped
 
 CALLERS_WEIGHT = 0.5
 """Weight of each kind of the caller's variants, beside 1 for the question's own runs."""
@@ -20,14 +23,14 @@ MODELS_WEIGHT = 0.25
 outvote the question. All variants of one kind share it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Widened:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Widened(Value):
     """The variants to search, and how they came about."""
 
     variants: tuple[Variant, ...] = ()
     weight: float = 0.0
     """Of each kind."""
-    dropped: tuple[Dropped, ...] = ()
+    dropped: "tuple[Dropped, ...]" = ()
     source: str = "none"
     """`caller`, `cache`, `model`, or why there are none."""
     remark: str | None = None
@@ -52,6 +55,8 @@ def by_model(
     loads no model twice, even when nothing in the answer is of use, and better guards judge old
     answers too. A model that breaks down costs the variants, never the search.
     """
+    from qmd_py.expansion import guards
+
     try:
         written, source = _written(question, expander, cache)
         closeness = _closeness(question, embedder) if embedder else None

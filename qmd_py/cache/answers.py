@@ -1,6 +1,5 @@
 """Expansions and rerank scores by model, question and passage."""
 
-import hashlib
 import json
 import sqlite3
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, Self, TypeAlias
 
 from qmd_py.cache.file import CacheFile
+from qmd_py.records.values import Value
 from qmd_py.records.wordings import Variant
 
 DEFAULT_BOUND = 64_000_000  # bytes; about 30,000 questions with 40 scores each
@@ -21,8 +21,8 @@ _Counts: TypeAlias = tuple[int, int, str | None, str | None]
 """Expansions, scores, oldest and newest use."""
 
 
-@dataclass(frozen=True, slots=True)
-class CacheState:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CacheState(Value):
     """What a cache holds."""
 
     file: str
@@ -196,6 +196,8 @@ class Cache:
 
 
 def _key(what: str, fingerprint: str, question: str) -> bytes:
+    import hashlib
+
     folded = " ".join(unicodedata.normalize("NFC", question).split())
     # hashed apart, so that no question can pass for the end of a fingerprint
     maker = hashlib.blake2b(_encoded(fingerprint)).digest()
@@ -205,6 +207,8 @@ def _key(what: str, fingerprint: str, question: str) -> bytes:
 
 
 def _digest(passage: bytes) -> bytes:
+    import hashlib
+
     return hashlib.blake2b(passage, digest_size=16).digest()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from qmd_py.errors import NotFound
+from qmd_py.records.values import Value
 
 Role = Literal["embed", "expand", "rerank"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -13,20 +14,20 @@ NONE = "none"
 """The choice that leaves a stage out."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BuiltIn(Value):
     """Comes with the installation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Local(Value):
     """A file of the user's own."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Hub:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Hub(Value):
     """A file in a repository on the model hub."""
 
     repo: str
@@ -35,8 +36,8 @@ class Hub:
     """A commit, or the name of a branch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Package(Value):
     """A file inside a wheel on the Python package index."""
 
     dist: str
@@ -44,8 +45,8 @@ class Package:
     member: str
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Server(Value):
     """A model that a server runs, at an address that the user wrote."""
 
     url: str
@@ -69,8 +70,8 @@ class Server:
 Source: TypeAlias = BuiltIn | Local | Hub | Package | Server
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ModelSpec(Value):
     """A model: what it is for, where it comes from, how to talk to it."""
 
     role: Role
@@ -90,8 +91,8 @@ class ModelSpec:
     """How an expander is asked: through its chat template, or in the words of `qmd`'s own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Listed(Value):
     """A model as it stands on this machine."""
 
     spec: ModelSpec
@@ -102,8 +103,8 @@ class Listed:
     """Whether it is the one that this user's searches use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Catalogue(Value):
     """All models known to this run."""
 
     models: tuple[ModelSpec, ...]

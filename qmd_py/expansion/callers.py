@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from qmd_py.errors import UsageError
 from qmd_py.expansion.lines import KINDS
+from qmd_py.records.values import Value
 from qmd_py.records.wordings import Variant
 
 _LONGEST = 10_000  # characters, as for a question
@@ -28,8 +29,8 @@ _LABELED = re.compile(rf"\s*(query|intent|{'|'.join(_KIND_OF)})[:：](.*)", re.I
 _FIELDS = ("intent", "queries", "query", "searches")
 
 
-@dataclass(frozen=True, slots=True)
-class Handed:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Handed(Value):
     """The caller's own wording of a question."""
 
     variants: tuple[Variant, ...] = ()

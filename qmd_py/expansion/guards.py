@@ -11,6 +11,7 @@ from qmd_py.expansion import drift
 from qmd_py.expansion.entities import entities, keeps
 from qmd_py.expansion.languages import language, other_language, other_script
 from qmd_py.expansion.lines import KINDS
+from qmd_py.records.values import Value
 from qmd_py.records.wordings import Variant
 from qmd_py.stopwords import stop_words
 from qmd_py.terms import Analyzer, fold, is_unspaced
@@ -40,8 +41,8 @@ FAR = "too far from the question in meaning"
 _BOUNDS = {"lex": (1, 4, 80), "vec": (2, 30, 240), "hyde": (4, 60, 480)}
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dropped(Value):
     """A variant that is not searched."""
 
     variant: Variant
@@ -49,16 +50,16 @@ class Dropped:
     """In words, one of this module's constants."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Guarded(Value):
     """What may be searched and what may not, each in the order in which it was written."""
 
     kept: tuple[Variant, ...]
     dropped: tuple[Dropped, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Asked(Value):
     """A question and what all its variants are compared with."""
 
     text: str

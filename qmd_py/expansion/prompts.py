@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from qmd_py.expansion.languages import language
+from qmd_py.records.values import Value
 
 PROMPT_VERSION = 1
 """Raised with every change of a prompt or of the grammar: kept expansions are then made anew."""
@@ -38,8 +39,8 @@ _LANGUAGE_NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Prompt(Value):
     """What a model is asked, before its chat template."""
 
     system: str

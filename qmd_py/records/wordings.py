@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from qmd_py.records.values import Value
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Variant(Value):
     """Another wording of a question, and which search it is for."""
 
     kind: str

@@ -3,13 +3,13 @@
 import datetime
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from qmd_py import citing, fusion, reranking, retrieval, widening
+from qmd_py import citing, fusion, retrieval, widening
 from qmd_py.cache import AnswerCache, NoCache
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import AskedOnce, Models, Reranker
 from qmd_py.records.answers import Answer, Run
-from qmd_py.reranking import Limits, Reranked
 from qmd_py.retrieval import Asked
 from qmd_py.search import recency
 from qmd_py.search.answering import Answerer, between, certainty, dense, kept, summed, usable
@@ -18,6 +18,10 @@ from qmd_py.stages import Stages
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer, analyzer_for
 from qmd_py.widening import Widened
+
+if TYPE_CHECKING:
+    from qmd_py import reranking
+    from qmd_py.reranking import Reranked
 
 TITLE_WEIGHT = 0.25
 """Weight of the title run, beside 1 for words and 1 for meaning.
@@ -191,6 +195,8 @@ def _reranked(
     answerer: Answerer, ranking: citing.Ranking, reranker: Reranker, stages: Stages
 ) -> citing.Ranking:
     """The ranking after the reranker has read its best."""
+    from qmd_py import reranking
+
     ask = answerer.ask
     intent = f" ({_handed(ask).intent})" if _handed(ask).intent else ""
     question = answerer.asked.query.plain + intent
@@ -199,15 +205,17 @@ def _reranked(
         _cache(ask),
         question,
         _candidates(answerer, ranking),
-        Limits(ask.limit, ask.budget),
+        reranking.Limits(ask.limit, ask.budget),
     )
     (stages.failure if done.broke_down else stages.remark)(done.remark)
     stages.note(f"{done.read} read now, {len(done.said) - done.read} known")
     return replace(ranking, scores=_after(ranking.scores, done), said=done.said)
 
 
-def _candidates(answerer: Answerer, ranking: citing.Ranking) -> list[reranking.Candidate]:
+def _candidates(answerer: Answerer, ranking: citing.Ranking) -> "list[reranking.Candidate]":
     """The best notes that may be shown, each with the passage of its best place."""
+    from qmd_py import reranking
+
     best = answerer.best(ranking, reranking.DEPTH)
     pids = [pid for pid, _ in best]
     notes = answerer.store.notes(pids)
@@ -240,7 +248,7 @@ def _cache(ask: Ask) -> AnswerCache:
     return ask.cache or NoCache()
 
 
-def _after(before: Mapping[int, float], done: Reranked) -> dict[int, float]:
+def _after(before: Mapping[int, float], done: "Reranked") -> dict[int, float]:
     """Scores after reading, best first; what was not read keeps what it had, on the same scale."""
     unread = float("nan")
     scores = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from qmd_py.query import Query
 from qmd_py.records.answers import Candidate, Scope
+from qmd_py.records.values import Value
 from qmd_py.store import matching
 from qmd_py.store.reader import Reader
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from qmd_py.store.writer import Writer
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Space(Value):
     """The vectors of one fingerprint."""
 
     id: int
@@ -27,8 +28,8 @@ class Space:
     """How many rows of the file count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pending(Value):
     """A passage without a vector, and what it is made of."""
 
     chunk: int
