@@ -97,8 +97,9 @@ def _prepared(connection: sqlite3.Connection, file: Path) -> int:
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA journal_size_limit = 67108864")
-    # a page that is written over and over goes into the file once
+    # a page that is written over and over goes into the file once, and is not read again each time
     connection.execute("PRAGMA wal_autocheckpoint = 8192")
+    connection.execute("PRAGMA cache_size = -32768")
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
