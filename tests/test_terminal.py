@@ -45,7 +45,7 @@ def screen(colours: pytest.MonkeyPatch, qmd: Qmd) -> Qmd:
         colours.setattr(
             module, "emit_note", lambda _path, text: app.emit_styled(read.laid_out(text))
         )
-    for module in (citing, collecting, linking, printing, reading):
+    for module in (citing, collecting, getting, linking, printing, reading):
         colours.setattr(module, "show", app.show)
     return qmd
 
@@ -149,6 +149,7 @@ def test_links_open_the_users_editor(
         pytest.param("links 1", ["b.md:1", "a.md:3", "a.md:5", "b.md:1", "b.md:5"], id="links"),
         pytest.param("related 1 --hops 1", ["b.md:1"], id="linked notes"),
         pytest.param("toc 2", ["b.md:1", "b.md:3"], id="headings"),
+        pytest.param("get 1 2:3:1", ["a.md:1", "b.md:3"], id="notes under each other"),
         pytest.param("cite 2 Beta", ["b.md:3"], id="a citation"),
         pytest.param("cite --check claims", ["../work/claims:3"], id="claims"),
         pytest.param("collection list", ["file"], id="collections"),

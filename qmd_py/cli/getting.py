@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -11,13 +11,14 @@ import typer
 
 from qmd_py import passages, sections
 from qmd_py.cli import completing
-from qmd_py.cli.app import IndexOption, Status, emit, notice
+from qmd_py.cli.app import IndexOption, Status, emit, notice, show
 from qmd_py.cli.options import AsOf, Policy
 from qmd_py.cli.reading import admitted, emit_note, opened
 from qmd_py.errors import QmdError, UsageError
 from qmd_py.records.notes import SectionText
+from qmd_py.records.stored import StoredNote
 from qmd_py.references import Admitted, Pointer, matching
-from qmd_py.render import machine
+from qmd_py.render import machine, places
 from qmd_py.store.reader import Reader
 
 
@@ -51,8 +52,10 @@ def get(
         for name in _names(notes):
             gathered.take(store, name)
     texts = gathered.texts
-    if texts or as_json:
-        _emit(texts, as_json)
+    if as_json:
+        emit(machine.texts_json(texts))
+    else:
+        _emit(texts, gathered.notes, config.settings.editor)
     if gathered.failed:
         raise typer.Exit(Status.ERROR)
     if not texts:
@@ -64,6 +67,7 @@ class _Gathered:
 
     def __init__(self, readable: int, longest: int | None, admitted: Admitted) -> None:
         self.texts: list[SectionText] = []
+        self.notes: dict[int, StoredNote] = {}
         self.failed = False
         self._readable = readable
         self._longest = longest
@@ -90,6 +94,7 @@ class _Gathered:
             notice(f"{named} left out: {size} bytes; see 'qmd toc {text.pid}' for its sections")
         else:
             self.texts.append(text)
+            self.notes[text.pid] = pointer.note
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -129,14 +134,15 @@ def _names(typed: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-def _emit(texts: Sequence[SectionText], as_json: bool) -> None:
+def _emit(
+    texts: Sequence[SectionText], notes: Mapping[int, StoredNote], editor: str | None
+) -> None:
     """Write the text; of several, each under a line that names it."""
-    if as_json:
-        emit(machine.texts_json(texts))
-        return
     for at, text in enumerate(texts):
         if len(texts) > 1:
-            emit("\n" * bool(at) + f"==> {_place(text)} <==\n")
+            file = places.file_of(notes[text.pid])
+            place = places.place(_place(text), file, text.line, editor)
+            show([*([[]] if at else []), [("==> ", ""), place, (" <==", "")]])
         if text.section_tokens < text.note_tokens and not text.toc_path:
             emit(_ended(text.text))  # lines that were asked for by number are wanted as they are
         else:
