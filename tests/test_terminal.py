@@ -67,6 +67,14 @@ def test_words_are_wrapped_and_hang(monkeypatch: pytest.MonkeyPatch, columns: in
     )
 
 
+def test_what_is_read_is_wrapped_before_the_eye_loses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    text = "word " * 50
+    assert max(map(len, styled.coloured([[styled.PROSE, (text, "")]]).splitlines())) <= 100
+    assert max(map(len, styled.coloured([[(text, "")]]).splitlines())) > 100
+    assert styled.plain([[styled.PROSE, (text, "")]]) == text + "\n"
+
+
 def test_a_long_label_stays_whole_for_copying(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     place = "a folder/with a name/that is long/and a note.md:12"

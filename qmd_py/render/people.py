@@ -10,7 +10,7 @@ from qmd_py.records.answers import Answer, Hit
 from qmd_py.records.stored import Section, StoredNote
 from qmd_py.render import excerpt, places, styled
 from qmd_py.render.admitted import stop_lines
-from qmd_py.render.styled import HANG, Line
+from qmd_py.render.styled import HANG, PROSE, Line
 from qmd_py.terms import Analyzer
 
 if TYPE_CHECKING:
@@ -255,7 +255,11 @@ def _snippet(hit: Hit, answer: Answer, analyzer: Analyzer) -> list[Line]:
         return bool(analyzer.found_in(line, answer.terms))
 
     texts = excerpt.paragraphs(best, hit.path, is_marked)
-    return [_marked(text, answer, analyzer) for text in texts]
+    # code is as wide as it is
+    return [
+        [*([] if text.startswith(" ") else [PROSE]), *_marked(text, answer, analyzer)]
+        for text in texts
+    ]
 
 
 def _marked(text: str, answer: Answer, analyzer: Analyzer) -> Line:

@@ -10,9 +10,8 @@ from rich.theme import Theme
 
 from qmd_py.markdown import frontmatter
 from qmd_py.markdown.html import tokens
-from qmd_py.render.styled import safe
+from qmd_py.render.styled import WIDEST, safe
 
-_WIDEST = 100  # columns; the eye loses longer lines
 _BLANK_LINES = re.compile(r"\n(?:(?:\x1b\[[\d;]*m| )*\n){2,}")
 _LONGEST = 200_000  # characters; laying out more than that takes seconds
 # rich's own have dark backgrounds, and yellow, cyan and blue, which are not legible everywhere
@@ -39,7 +38,7 @@ def laid_out(markdown: str) -> str:
     console = Console(theme=_THEME, highlight=False)
     if console.is_dumb_terminal or len(markdown) > _LONGEST:
         return safe(markdown.rstrip("\n")) + "\n"
-    console.width = min(console.width, _WIDEST)
+    console.width = min(console.width, WIDEST)
     lines = markdown.split("\n")
     head = frontmatter.read(lines).lines
     with console.capture() as captured:

@@ -20,6 +20,10 @@ HANG: Piece = ("", "hang")
 """Stands where a line goes on below when it is wider than the terminal; what is before it stays whole.
 Of several the last one counts that leaves room."""
 
+PROSE: Piece = ("", "prose")
+"""Stands in a line that is read, and so is wrapped before it gets too long for the eye."""
+WIDEST = 100  # columns of such a line
+
 # words in these are legible on light and on dark; in yellow, cyan or blue they are not
 _STYLES = {
     "place": "magenta",
@@ -102,10 +106,11 @@ def filled(text: str, columns: int) -> str:
 
 
 def _wrapped(line: Line, console: "Console") -> "Iterator[Text]":
-    room = max(console.width // 2, console.width - _READABLE)
+    columns = min(console.width, WIDEST) if PROSE in line else console.width
+    room = max(columns // 2, columns - _READABLE)
     at = _hung(line, room)
     label, body = _assembled(line[:at], console), _assembled(line[at:], console)
-    fits = label.cell_len + body.cell_len <= console.width or console.width < _NARROWEST
+    fits = label.cell_len + body.cell_len <= columns or columns < _NARROWEST
     if (
         fits
         or not body.plain.strip()
@@ -124,7 +129,7 @@ def _wrapped(line: Line, console: "Console") -> "Iterator[Text]":
         yield label
         label, body = _assembled([(" " * _INDENT, "")], console), body[blanks:]
     indent = label.cell_len
-    first, *others = body.wrap(console, console.width - indent)
+    first, *others = body.wrap(console, columns - indent)
     yield label + first
     for other in others:
         yield _assembled([(" " * indent, "")], console) + other
