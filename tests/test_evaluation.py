@@ -300,6 +300,12 @@ def test_eval_saves_a_run_and_compares_two(qmd: Qmd, notes: Path) -> None:
     assert "+1.000 +1.000…+1.000" in shown.stdout
 
 
+def test_eval_runs_no_file_of_the_working_folder(qmd: Qmd, notes: Path) -> None:
+    Path("json.py").write_text("open('ran', 'w').close()")
+    assert qmd("eval", written("set.json", GOLDEN), "--mode", "search").exit_code == 0
+    assert not Path("ran").exists()
+
+
 def test_eval_prints_a_table_and_times(qmd: Qmd, notes: Path) -> None:
     shown = qmd("eval", written("set.json", GOLDEN), "--mode", "search")
     assert (shown.exit_code, shown.stderr) == (0, "")

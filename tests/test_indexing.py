@@ -604,6 +604,35 @@ class TestSeveralProcesses:
         monkeypatch.undo()
         assert run(store, folder) == "2 new"
 
+    def test_run_no_file_of_the_folder_they_are_started_in(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
+        put(folder, {"a.md": "about apples", "b.md": "about bread"})
+        put(folder, {"socket.py": "open('ran', 'w').close()"})
+        code = """
+            import os, sys
+            sys.path.remove("")
+            from qmd_py import config, indexing
+            from qmd_py.cli import main
+            os.chdir(sys.argv[2])
+            indexing._MANY, config.threads = 2, lambda: 2
+            sys.argv = ["qmd", "index", "--no-embed", ".", "--index", sys.argv[1]]
+            main()
+        """
+        with child(code, tmp_path / "index.sqlite", folder) as process:
+            told, _ = process.communicate(timeout=60)
+        assert (told, process.returncode) == ("notes: 2 new\n", 0)
+        assert not (folder / "ran").exists()
+
+    def test_leave_the_environment_as_it_was(
+        self, store: Writer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PYTHONSAFEPATH", "")
+        put(folder, {"a.md": "about apples", "b.md": "about bread"})
+        before = dict(os.environ)
+        assert run(store, folder) == "2 new"
+        assert dict(os.environ) == before
+
     @pytest.mark.parametrize(
         ("moment", "status"),
         [

@@ -179,6 +179,7 @@ class _Asker:
         """Median seconds of a whole process that answers the first question."""
         command = [
             sys.executable,
+            "-P",  # the working folder may hold a file named like a module
             "-m",
             "qmd_py",
             self._mode,

