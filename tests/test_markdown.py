@@ -137,6 +137,8 @@ def test_aliases_that_stand_for_a_billion_words_are_refused():
         pytest.param("a: No\nb: on", {"a": "No", "b": "on"}, id="No and on are words"),
         pytest.param("a: 12:30", {"a": "12:30"}, id="a time of day is no number"),
         pytest.param("a: 010", {"a": "010"}, id="a number keeps its zeros"),
+        pytest.param("a: !!int 0x1F", {"a": 31}, id="a number in another system"),
+        pytest.param(f"a: !!int {10**18}", {"a": str(10**18)}, id="a longer number is text"),
         pytest.param("a: 1.10", {"a": "1.10"}, id="a revision keeps its zeros"),
         pytest.param("a: .nan", {"a": ".nan"}, id="what JSON cannot hold is text"),
         pytest.param("a: 2024-03-01", {"a": "2024-03-01"}, id="a date"),
@@ -151,6 +153,15 @@ def test_aliases_that_stand_for_a_billion_words_are_refused():
 def test_metadata(yaml: str, metadata: dict[str, object]):
     found = front(yaml)
     assert (found.metadata, found.problem) == (metadata, None)
+
+
+@pytest.mark.parametrize("number", ["0x" + "f" * 4000, "0b" + "1" * 20_000, "1" + ":59" * 4000,
+                                    "9" * 5000, "-" + "0" * 5000, "0x_" + "f" * 4000])  # fmt: skip
+@pytest.mark.parametrize("key", ["x", "title", "tags", "aliases"])
+def test_a_number_without_end_is_text(key: str, number: str):
+    found = front(f"{key}: !!int {number}")
+    assert found.metadata == {key: number}
+    assert found.aliases == found.tags == ()
 
 
 def test_values_nested_deeper_than_twenty_levels_are_cut():

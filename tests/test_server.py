@@ -520,6 +520,20 @@ class TestFreshness:
         assert best(ask("search", query="bread")) == "bread.md"
         assert desk.fresh.problem is None
 
+    def test_a_bug_is_told(
+        self,
+        desk: Desk,
+        ask: Ask,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setattr("qmd_py.indexing.changes", lambda *_: int("a bug"))
+        assert best(ask("search", query="bread")) == "bread.md"
+        told = answered(ask("status"))["refresh_problem"]
+        assert told == "this is a bug in qmd: the look for changed notes broke down"
+        desk.fresh.finish(REFRESHED)
+        assert "ValueError: invalid literal" in capsys.readouterr().err
+
     def test_other_settings_leave_the_index_alone(self, desk: Desk, folder: Path) -> None:
         changed = replace(desk.config, settings=Settings(languages=("de",)))
         fresh = Refresher(changed, FakeEmbedder, every=0.0, patience=REFRESHED)

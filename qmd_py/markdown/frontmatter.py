@@ -19,6 +19,8 @@ _DEEPEST = 20
 _LONGEST_NAMES = (
     4000  # characters of title, aliases and tags each: they are repeated in every chunk
 )
+_LONGEST_NUMBER = 80  # characters, in any system of numbers
+_BEYOND = 10**18
 _YAML = "tag:yaml.org,2002:"
 _RESOLVED = {f"{_YAML}null", f"{_YAML}timestamp"}
 _KEY = re.compile(r"[\w\"'][^:]{0,80}:(?:\s|$)")
@@ -128,6 +130,14 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             mapping[key.value] = self.construct_object(value, deep=deep)
         return mapping
 
+    def construct_number(self, node: yaml.ScalarNode) -> int | str:
+        """The number; the text as it is where that is longer than any number that is written down."""
+        text = str(self.construct_scalar(node))
+        if len(text) > _LONGEST_NUMBER:
+            return text
+        number: int = self.construct_yaml_int(node)
+        return number if abs(number) < _BEYOND else text
+
     def construct_timestamp(self, node: yaml.ScalarNode) -> datetime.date | str:
         """The moment; the text as it is where the calendar has no such day."""
         try:
@@ -141,6 +151,7 @@ _Loader.add_implicit_resolver(f"{_YAML}bool", re.compile(r"(?i:true|false)$"), l
 _Loader.add_implicit_resolver(
     f"{_YAML}int", re.compile(r"-?[1-9]\d{0,17}$|0$"), list("-0123456789")
 )
+_Loader.add_constructor(f"{_YAML}int", _Loader.construct_number)
 _Loader.add_constructor(f"{_YAML}timestamp", _Loader.construct_timestamp)
 
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 
 from qmd_py import embedding, indexing
@@ -85,6 +86,9 @@ class Refresher:
                     self._embed(store)
         except QmdError as error:  # somebody else is writing, say; the next look comes soon
             self.problem = str(error)
+        except Exception:  # noqa: BLE001 — a bug, told as one that a tool runs into is
+            traceback.print_exc()
+            self.problem = "this is a bug in qmd: the look for changed notes broke down"
         finally:
             current.set()
 

@@ -39,6 +39,14 @@ def test_a_slip_in_the_fences_opens_nothing(head: str, line: str) -> None:
     assert readable or (not found.access_known and found.expires == HIDDEN)
 
 
+@pytest.mark.parametrize("key", ["revision", "published", "expires", "access"])
+def test_a_number_without_end_states_nothing(key: str) -> None:
+    found = of(f"---\n{key}: !!int 0x{'f' * 4000}\n---\n{BODY}")
+    assert (found.revision, found.published) == (None, None)
+    assert found.expires == (HIDDEN if key == "expires" else None)
+    assert found.access_known == (key != "access")
+
+
 @pytest.mark.parametrize(
     "text",
     [BODY, "", "---", "---\n---\n", "---\ntitle: x\n---\n" + BODY, "---\n# access: hr\n---\n" + BODY,

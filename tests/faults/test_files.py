@@ -49,6 +49,7 @@ YAML: Notes = {
     "quote.md": "---\ntitle: 'open\n---\nbody quagga",
     "open.md": "---\ntitle: never closed\n\nbody quagga",
     "nul.md": "---\ntitle: a\0b\n---\nbody quagga",
+    "number.md": f"---\na: !!int 0x{'f' * 4000}\n---\nbody quagga",
     "emoji.md": "---\ntitle: \U0001f680 @x `y` %z\n---\nbody quagga",
 }
 METADATA: Notes = {
