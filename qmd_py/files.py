@@ -170,22 +170,26 @@ def _below(place: _Place, wanted: _Wanted, max_bytes: int, walk: Walk) -> Iterat
             if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                if not here.ignores(entry.path, folder=True):
-                    inner = f"{here.prefix}{entry.name}/"
-                    folders.append(_Place(Path(entry.path), inner, rules))
+                folders.extend(_inner(entry, here, walk))
             elif wanted.holds(here.prefix, entry.name):
                 yield from _note(entry, here, max_bytes, walk)
 
 
+def _inner(entry: os.DirEntry[str], here: _Place, walk: Walk) -> Iterator[_Place]:
+    if here.ignores(entry.path, folder=True):
+        return
+    prefix = f"{here.prefix}{entry.name}/"
+    if _is_text(entry, walk):
+        yield _Place(Path(entry.path), prefix, here.rules)
+    else:
+        walk.unseen.append(prefix)
+
+
 def _note(entry: os.DirEntry[str], here: _Place, max_bytes: int, walk: Walk) -> Iterator[Found]:
-    if here.ignores(entry.path, folder=False):
+    if here.ignores(entry.path, folder=False) or not _is_text(entry, walk):
         return
     try:
-        entry.name.encode()
         state = entry.stat(follow_symlinks=False)
-    except UnicodeEncodeError:
-        walk.problems.append(f"the name of {os.fsencode(entry.path)!r} is not UTF-8")
-        return
     except FileNotFoundError:  # deleted since its folder was listed, or the folder went away
         walk.unseen += [] if here.folder.is_dir() else [here.prefix]
         return
@@ -201,6 +205,16 @@ def _note(entry: os.DirEntry[str], here: _Place, max_bytes: int, walk: Walk) -> 
         walk.passed_over.append(f"{entry.path} is larger than {max_bytes} bytes (max_bytes)")
     else:
         yield Found(here.prefix + entry.name, FileState.changed_ns(state), state.st_size)
+
+
+def _is_text(entry: os.DirEntry[str], walk: Walk) -> bool:
+    """Whether a name is text, as the index wants it; told where it is not."""
+    try:
+        entry.name.encode()
+    except UnicodeEncodeError:
+        walk.problems.append(f"the name of {os.fsencode(entry.path)!r} is not UTF-8")
+        return False
+    return True
 
 
 def _own_rules(folder: Path, entries: Sequence[os.DirEntry[str]], walk: Walk) -> list[_Rules]:

@@ -163,6 +163,19 @@ def test_a_name_that_is_not_utf8_is_a_problem(folder: Path) -> None:
     assert "is not UTF-8" in walk.problems[0]
 
 
+def test_a_folder_whose_name_is_not_utf8_is_told_and_the_rest_goes_on(folder: Path) -> None:
+    put(folder, "a.md in/b.md")
+    odd = folder / "in" / os.fsdecode(b"caf\xe9")
+    put(odd, "c.md deep/d.md")
+    walk = Walk()
+    assert walked(folder, walk) == "a.md in/b.md"
+    assert walk.problems == [f"the name of {os.fsencode(odd)!r} is not UTF-8"]
+    assert walk.unseen == [os.fsdecode(b"in/caf\xe9/")]
+    put(folder, {".gitignore": "caf*"})
+    assert walked(folder, ignored := Walk()) == "a.md in/b.md"
+    assert ignored.problems == []
+
+
 def test_a_name_comes_as_the_file_system_spells_it(folder: Path) -> None:
     put(folder, {"Cafe\u0301.md": "x"})
     assert walked(folder) == "Cafe\u0301.md"

@@ -172,11 +172,12 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(qmd: Qmd, folder: Pat
     write(
         folder, {"latin.md": "zèbres zebras".encode("latin-1"), "cp.md": "зебры".encode("cp1251")}
     )
+    write(folder / os.fsdecode(b"caf\xe9"), {"inside.md": "zebras"})
     os.mkfifo(folder / "pipe.md")
     (folder / "dangling.md").symlink_to("nowhere")
     shown = qmd("index", "--no-embed", folder)
     assert shown.exit_code == 2
-    for name in ("bin.md", "latin.md", "cp.md"):
+    for name in ("bin.md", "latin.md", "cp.md", "caf\\xe9"):
         assert name in shown.stderr
     for name in ("pipe.md", "dangling.md"):
         assert name in shown.output
