@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from qmd_py import admission, files, ledger, markdown, moments, provenance, sections
+from qmd_py import admission, ledger, moments, provenance, sections
 from qmd_py.errors import FileUnreadable, Refused, UsageError
+from qmd_py.formats import parsing, reading
 from qmd_py.gate import Gate
 from qmd_py.ledger import Claim, Row
 from qmd_py.markdown import Document
@@ -196,11 +197,11 @@ def _missing(gate: Gate, place: _Place, claim: Claim, max_bytes: int) -> str | N
 def _document(note: StoredNote, gate: Gate, max_bytes: int) -> Document | None:
     """The note's file parsed; None when it is not as it was when it was looked at."""
     try:
-        text = files.read(Path(note.root), note.file, max_bytes)
+        text = reading.read(Path(note.root), note.file, max_bytes)
     except FileUnreadable:
         return None
     same = text.digest == gate.look(note).digest
-    return markdown.parse(text.text, Path(note.path).stem) if same else None
+    return parsing.parse(text.text, note.path) if same else None
 
 
 def _fragment(text: str, claim: str, analyzer: Analyzer) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from qmd_py import ledger
 from qmd_py.ledger import Claim
 from qmd_py.visible import one_line
+from tests import papers
 from tests.admission.notes import AS_OF, NOTES
 from tests.conftest import Qmd
 
@@ -89,6 +90,39 @@ def test_claims_as_json(indexed: Path, qmd: Qmd, tmp_path: Path) -> None:
     assert told["claim"]["fragment"] == "Quaggacurrent: an upgrade"
     checked = json.loads(qmd("cite", "--check", file, "--json").stdout)
     assert [(row["line"], row["reason"]) for row in checked] == [(1, None)]
+
+
+@pytest.mark.parametrize("name", ["a.org", "a.mdx", "a.py", "a.pdf"])
+def test_notes_of_every_kind_can_be_cited_and_checked(
+    name: str, folder: Path, qmd: Qmd, tmp_path: Path
+) -> None:
+    note = folder / name
+    note.write_bytes(
+        papers.pdf(papers.HANDBOOK, papers.BOOKMARKS) if "pdf" in name else KINDS[name]
+    )
+    assert qmd("collection", "add", folder, "--glob", "*", "--no-embed").exit_code == 0
+    (entry,) = (
+        one
+        for one in json.loads(qmd("toc", name, "--json").stdout)["toc"]
+        if one["title"] == "Cones"
+    )
+    file = tmp_path / "claims.md"
+    made = qmd("cite", name, *entry["path"], "--claim", "a cone measures heatwork")
+    file.write_text(made.stdout)
+    told = qmd("cite", "--check", file)
+    assert (told.exit_code, told.stdout.count("  holds  ")) == (0, 1), made.output + told.output
+    forged = file.read_text().replace("heatwork, not temperature", "temperature, not heatwork")
+    file.write_text(forged)
+    assert "fragment-not-found" in qmd("cite", "--check", file).stdout
+    note.write_bytes(note.read_bytes() + b"\n")
+    assert "revision-changed" in qmd("cite", "--check", file).stdout
+
+
+KINDS = {
+    "a.org": b"* Loading\nDry it.\n** Cones\nA cone measures heatwork, not temperature.\n",
+    "a.mdx": b"# Loading\n\nDry.\n\n## Cones\n\nA cone measures heatwork, not temperature.\n",
+    "a.py": b"class Cones:\n    'A cone measures heatwork, not temperature.'\n",
+}
 
 
 def test_a_content_hash_stands_for_a_revision(indexed: Path, qmd: Qmd, tmp_path: Path) -> None:
