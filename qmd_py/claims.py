@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote
 
 from qmd_py import admission, ledger, moments, provenance, sections
-from qmd_py.errors import FileUnreadable, Refused, UsageError
-from qmd_py.formats import parsing, reading
+from qmd_py.errors import FileUnreadable, NotFound, Refused, UsageError
 from qmd_py.gate import Gate
 from qmd_py.ledger import Claim, Row
 from qmd_py.markdown import Document
@@ -74,10 +72,10 @@ def cite(
         Refused: it cannot be cited exactly, or the policy forbids it.
     """
     note = sections.find_note(store, reference, gate.admitted)
-    found = sections.section(store, str(note.pid), path, max_bytes)
+    found = sections.section(store, str(note.pid), path, max_bytes, gate)
     record = gate.record(note, found.anchor, (found.line, found.last_line))
     why = gate.reason(record)
-    if not why and (not record.source.revision or _document(note, gate, max_bytes) is None):
+    if not why and not record.source.revision:
         why = admission.STALE
     if why:
         raise Refused(f"{why}: {_REMEDIES.get(why, 'this may not be cited')}")
@@ -197,11 +195,9 @@ def _missing(gate: Gate, place: _Place, claim: Claim, max_bytes: int) -> str | N
 def _document(note: StoredNote, gate: Gate, max_bytes: int) -> Document | None:
     """The note's file parsed; None when it is not as it was when it was looked at."""
     try:
-        text = reading.read(Path(note.root), note.file, max_bytes)
-    except FileUnreadable:
+        return sections.live(note, max_bytes, gate)
+    except (FileUnreadable, NotFound, Refused):
         return None
-    same = text.digest == gate.look(note).digest
-    return parsing.parse(text.text, note.path) if same else None
 
 
 def _fragment(text: str, claim: str, analyzer: Analyzer) -> str:

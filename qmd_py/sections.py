@@ -5,9 +5,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qmd_py import passages, references, spelling
-from qmd_py.errors import Ambiguous, FileUnreadable, NotFound, UsageError
+from qmd_py.admission import STALE
+from qmd_py.errors import Ambiguous, FileUnreadable, NotFound, Refused, UsageError
 from qmd_py.formats import parsing, reading
 from qmd_py.markdown import Document, plain_heading
 from qmd_py.markdown.tree import Spot
@@ -15,6 +17,9 @@ from qmd_py.records.notes import SectionText
 from qmd_py.records.stored import Section, StoredNote
 from qmd_py.references import Admitted, Pointer
 from qmd_py.store.reader import Reader
+
+if TYPE_CHECKING:
+    from qmd_py.gate import Gate
 
 _SHOWN = 5  # headings named in an error
 _LIKE = 0.4  # share of letters; a heading may have been renamed
@@ -39,7 +44,7 @@ def section(
     reference: str,
     path: Sequence[str],
     max_bytes: int,
-    admitted: Admitted = list,
+    gate: "Gate | None" = None,
 ) -> SectionText:
     """The section a pointer names, read from the live file; the whole note without a path.
 
@@ -49,7 +54,7 @@ def section(
         path: headings as separate words, or one word holding a JSON array, `A > B` or `#anchor`;
             none: the section around the line or under the anchor that the reference names.
         max_bytes: larger files are not read.
-        admitted: what may be read.
+        gate: what may be read; None for everything.
 
     Raises:
         NotFound: the note is not in the index, its file is gone, or no heading fits.
@@ -57,19 +62,23 @@ def section(
         FileUnreadable: the file cannot be read.
         Refused: it may not be read.
     """
-    return shown(references.find(store, reference, admitted), path, max_bytes)
+    pointer = references.find(store, reference, gate.admitted if gate else list)
+    return shown(pointer, path, max_bytes, gate)
 
 
-def shown(pointer: Pointer, path: Sequence[str], max_bytes: int) -> SectionText:
+def shown(
+    pointer: Pointer, path: Sequence[str], max_bytes: int, gate: "Gate | None" = None
+) -> SectionText:
     """The section a path names in a pointer's note; without a path, the one the pointer names.
 
     Raises:
         NotFound: the file is gone, or no heading fits.
         Ambiguous: several headings fit.
         FileUnreadable: the file cannot be read.
+        Refused: it is no longer what the gate let pass.
     """
     note = pointer.note
-    document = live(note, max_bytes)
+    document = live(note, max_bytes, gate)
     whole = "\n".join(document.lines.lines)
     spot = _spot(document, pointer, path)
     text = document.text(spot) if spot else whole
@@ -101,12 +110,13 @@ def _spot(document: Document, pointer: Pointer, path: Sequence[str]) -> Spot | N
     return around[-1] if around else None
 
 
-def live(note: StoredNote, max_bytes: int) -> Document:
-    """The note's file parsed as it is now.
+def live(note: StoredNote, max_bytes: int, gate: "Gate | None" = None) -> Document:
+    """The note's file parsed as it is now, which has to be as the gate saw it.
 
     Raises:
         NotFound: the file is gone.
         FileUnreadable: it cannot be read.
+        Refused: it is no longer what the gate let pass.
     """
     file = Path(note.root, note.file)
     try:
@@ -117,6 +127,8 @@ def live(note: StoredNote, max_bytes: int) -> Document:
         raise NotFound(
             f"{file} is gone since it was indexed: run 'qmd index' and search again"
         ) from error
+    if gate and text.digest != gate.look(note).digest:
+        raise Refused(f"{STALE}: the file changed while it was read: ask again")
     if text.problem and not text.text:
         raise FileUnreadable(f"{file} {text.problem}")
     return parsing.parse(text.text, note.path)

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,9 +17,12 @@ from qmd_py.cli.reading import admitted, emit_note, opened
 from qmd_py.errors import QmdError, UsageError
 from qmd_py.records.notes import SectionText
 from qmd_py.records.stored import StoredNote
-from qmd_py.references import Admitted, Pointer, matching
+from qmd_py.references import Pointer, matching
 from qmd_py.render import machine, places
 from qmd_py.store.reader import Reader
+
+if TYPE_CHECKING:
+    from qmd_py.gate import Gate
 
 
 def get(
@@ -48,7 +51,7 @@ def get(
     qmd search bread -l | qmd get - --max-bytes 20000
     """
     with opened(index, policy, as_of) as (store, config, gate):
-        gathered = _Gathered(config.settings.max_bytes, max_bytes, admitted(gate))
+        gathered = _Gathered(config.settings.max_bytes, max_bytes, gate)
         for name in _names(notes):
             gathered.take(store, name)
     texts = gathered.texts
@@ -65,20 +68,20 @@ def get(
 class _Gathered:
     """The texts asked for, in order and each once; what cannot be had is told, and the rest goes on."""
 
-    def __init__(self, readable: int, longest: int | None, admitted: Admitted) -> None:
+    def __init__(self, readable: int, longest: int | None, gate: "Gate | None") -> None:
         self.texts: list[SectionText] = []
         self.notes: dict[int, StoredNote] = {}
         self.failed = False
         self._readable = readable
         self._longest = longest
-        self.admitted_by = admitted
+        self._gate = gate
         self._seen: set[tuple[int, int, int, str]] = set()
 
     def take(self, store: Reader, name: str) -> None:
         """Add what a name stands for."""
         found: Sequence[Pointer] = ()
         with self._told():
-            found = matching(store, name, self.admitted_by)
+            found = matching(store, name, admitted(self._gate))
         for pointer in found:
             key = (pointer.note.pid, pointer.line, pointer.count, pointer.anchor)
             if key not in self._seen:
@@ -87,7 +90,7 @@ class _Gathered:
                     self._add(pointer)
 
     def _add(self, pointer: Pointer) -> None:
-        text = _read(pointer, self._readable)
+        text = _read(pointer, self._readable, self._gate)
         size = len(text.text.encode(errors="surrogatepass"))
         if self._longest is not None and size > self._longest:
             named = f"{text.collection}/{text.path}"
@@ -105,11 +108,11 @@ class _Gathered:
             notice(str(error))
 
 
-def _read(pointer: Pointer, max_bytes: int) -> SectionText:
+def _read(pointer: Pointer, max_bytes: int, gate: "Gate | None") -> SectionText:
     """The lines, the section, or else the whole note that a pointer names."""
     if not pointer.line:
-        return sections.shown(pointer, [], max_bytes)
-    whole = sections.shown(pointer, [""], max_bytes)
+        return sections.shown(pointer, [], max_bytes, gate)
+    whole = sections.shown(pointer, [""], max_bytes, gate)
     lines = whole.text.split("\n")
     if pointer.line > len(lines):
         place = f"{whole.collection}/{whole.path}"

@@ -87,7 +87,7 @@ def section(
         raise UsageError("--html and --json together: choose one")
     with opened(index, policy, as_of) as (store, config, gate):
         most = config.settings.max_bytes
-        found = sections.section(store, note, path or [], most, admitted(gate))
+        found = sections.section(store, note, path or [], most, gate)
     if as_json:
         emit(machine.section_json(found))
     elif html:
@@ -131,7 +131,7 @@ def toc(
 
     with opened(index, policy, as_of) as (store, config, gate):
         found = sections.find_note(store, note, admitted(gate))
-    document = sections.live(found, config.settings.max_bytes)
+        document = sections.live(found, config.settings.max_bytes, gate)
     entries = [spot.section for spot in document.spots]
     if as_json:
         emit(machine.toc_json(replace(found, title=document.title), entries))

@@ -100,7 +100,7 @@ def toc(desk: Desk, given: Given) -> Reply:
     with desk.admission() as (_, gate), Reader.open(desk.config.index) as store:
         reference = str(given.number("pid", 0))
         note = sections.find_note(store, reference, gate.admitted if gate else list)
-    document = sections.live(note, desk.config.settings.max_bytes)
+        document = sections.live(note, desk.config.settings.max_bytes, gate)
     entries = [spot.section for spot in document.spots]
     return Reply((machine.toc_json(replace(note, title=document.title), entries),))
 
@@ -176,9 +176,8 @@ def _asked(given: Given, *, alone: bool) -> tuple[str, Handed]:
 
 def _read(desk: Desk, given: Given, path: tuple[str, ...]) -> SectionText:
     with desk.admission() as (_, gate), Reader.open(desk.config.index) as store:
-        admitted = gate.admitted if gate else list
         most = desk.config.settings.max_bytes
-        return sections.section(store, str(given.number("pid", 0)), path, most, admitted)
+        return sections.section(store, str(given.number("pid", 0)), path, most, gate)
 
 
 def _citation(found: SectionText) -> str:

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qmd_py import moments
+from qmd_py import moments, provenance
 from qmd_py.admission import Policy
 from qmd_py.gate import Gate
 from qmd_py.models import Models
-from qmd_py.provenance import Reading
+from qmd_py.provenance import Live, Reading
+from qmd_py.records.stored import StoredNote
 from qmd_py.search.asking import Ask
 from qmd_py.search.simple import by_words
 from qmd_py.store.reader import Reader
@@ -256,6 +257,38 @@ def test_a_note_edited_since_is_never_cited_from_the_old_text(
     qmd("index", folder, "--no-embed")
     result = qmd("search", *ASKED, "--policy", policy, "--as-of", AS_OF)
     assert "before the adapter serves" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("section", "adapter-v3.md", "Schema upgrade"),
+        ("section", "adapter-v3.md", "--json"),
+        ("get", "adapter-v3.md"),
+        ("get", "adapter-v3.md:1"),
+        ("toc", "adapter-v3.md"),
+        ("cite", "adapter-v3.md", "Schema upgrade"),
+    ],
+)
+def test_the_text_that_is_printed_is_the_text_that_was_judged(
+    command: tuple[str, ...],
+    indexed: Path,
+    policy: Path,
+    qmd: Qmd,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked = provenance.look
+
+    def closed_afterwards(note: StoredNote, *args: Any, **options: Any) -> Live:
+        live = looked(note, *args, **options)
+        closed = NOTES["closed.md"].replace("## Okapi", "## Schema upgrade\n\n## Okapi")
+        (indexed / note.file).write_text(closed)
+        return live
+
+    monkeypatch.setattr(provenance, "look", closed_afterwards)
+    result = qmd(*command, "--policy", policy, "--as-of", AS_OF)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "qmd: stale-index: the file changed while it was read: ask again\n"
 
 
 def test_an_anchor_that_is_gone_is_said_to_be(folder: Path, qmd: Qmd, policy: Path) -> None:
