@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from qmd_py import admission, ledger, moments, provenance, sections
+from qmd_py import admission, ledger, moments, provenance, references, sections
 from qmd_py.errors import FileUnreadable, NotFound, Refused, UsageError
 from qmd_py.gate import Gate
 from qmd_py.ledger import Claim, Row
@@ -71,9 +71,9 @@ def cite(
         Ambiguous: there are several.
         Refused: it cannot be cited exactly, or the policy forbids it.
     """
-    note = sections.find_note(store, reference, gate.admitted)
-    found = sections.section(store, str(note.pid), path, max_bytes, gate)
-    record = gate.record(note, found.anchor, (found.line, found.last_line))
+    pointer = references.find(store, reference, gate.admitted)
+    found = sections.shown(pointer, path, max_bytes, gate)
+    record = gate.record(pointer.note, found.anchor, (found.line, found.last_line))
     why = gate.reason(record)
     if not why and not record.source.revision:
         why = admission.STALE

@@ -82,6 +82,16 @@ def test_a_note_that_moved_is_told_with_its_new_address(
     assert "source-not-found" in qmd("cite", "--check", claims).stdout
 
 
+@pytest.mark.parametrize(
+    "name", ["adapter-v3.md#schema-upgrade", "adapter-v3.md:8", "{pid}:10", "{record}", "{uri}"]
+)
+def test_a_place_that_a_name_tells_is_cited(name: str, indexed: Path, qmd: Qmd) -> None:
+    told = json.loads(qmd("cite", "adapter-v3.md", "Schema upgrade", "--json").stdout)["citation"]
+    uri, record = told["uri"], told["record_id"]
+    named = name.format(pid=record.split("/")[1], record=record, uri=uri)
+    assert json.loads(qmd("cite", named, "--json").stdout)["citation"]["uri"] == uri
+
+
 def test_claims_as_json(indexed: Path, qmd: Qmd, tmp_path: Path) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_text(cited(indexed, qmd, "--json", "--quote", "Quaggacurrent:  an\nupgrade"))
