@@ -123,7 +123,8 @@ class Citer:
         for pid, ranked in best.items():
             by_section: dict[int | None, tuple[StoredChunk, float]] = {}
             for id_, score in ranked:
-                if id_ in stored:
+                # ids of chunks that are gone are given again, to other notes too
+                if id_ in stored and stored[id_].pid == pid:
                     by_section.setdefault(stored[id_].chunk.section, (stored[id_], score))
             places[pid] = list(by_section.values())[:MATCHES]
         bare = self._store.first_chunks(pid for pid, found in places.items() if not found)

@@ -158,9 +158,12 @@ def by_meaning(
     try:
         runs = _by_meaning(store, space, query, scope, asked)
     except IndexUnusable:
-        if (now := _moved(store, space)) is None:
-            raise
-        return _by_meaning(store, now, query, scope, asked)
+        # a snapshot still names the file that is gone
+        with Reader.open(store.file) as latest, latest.snapshot():
+            if (now := _moved(latest, space)) is None:
+                raise
+            runs = _by_meaning(latest, now, query, scope, asked)
+        return [_known(store, run) for run in runs]
     # rows got other numbers meanwhile, and may have been taken for each other's passages
     now = _moved(store, space)
     return _by_meaning(store, now, query, scope, asked) if now else runs
@@ -172,6 +175,12 @@ def _moved(store: Reader, space: "Space") -> "Space | None":
 
     now = embeddings.space_of(store, space.fingerprint)
     return now if now and now.file != space.file else None
+
+
+def _known(store: Reader, run: Run) -> Run:
+    """What another reader found and this one has too."""
+    chunks = store.chunks(candidate.id for candidate in run)
+    return [one for one in run if one.id in chunks and chunks[one.id].pid == one.pid]
 
 
 def _by_meaning(

@@ -357,6 +357,22 @@ def test_a_search_that_met_the_old_file_asks_again(store: Writer, folder: Path) 
     assert now[0]
 
 
+def test_so_does_one_that_sees_an_earlier_moment(store: Writer, folder: Path) -> None:
+    asked = FakeEmbedder().queries(["7 Of"])
+    with Reader.open(store.file) as reader, reader.snapshot():
+        before = the_space(reader)
+        # its chunks are the last ones, so another note gets their ids
+        (folder / "9.md").rename(folder / "later.md")
+        (folder / "later.md").write_text("# Later\n\nOf 7.\n")
+        update(store, folder)
+        embedding.embed(store, FakeEmbedder())
+        assert embedding.compact(store)
+        (run,) = retrieval.by_meaning(reader, before, _anything(), Scope(), asked)
+        held = reader.chunks(candidate.id for candidate in run)
+        assert len(run) == 78
+        assert all(held[candidate.id].pid == candidate.pid for candidate in run)
+
+
 def _anything() -> Query:
     return Query("7 Of")
 

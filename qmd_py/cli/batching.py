@@ -85,7 +85,8 @@ def answer_each(
                 text, handed = callers.asked(typed, options)
                 asked = replace(ask, handed=handed, reading=reading, gate=now.gate(reading))
                 needed = _needed(models, handed)
-                found = pipeline("query")(store, text, asked, needed, now.moment)
+                with store.snapshot():
+                    found = pipeline("query")(store, text, asked, needed, now.moment)
             except UsageError as error:  # the other questions can be answered all the same
                 statuses.add(Status.ERROR)
                 _tell(typed, str(error), shown)

@@ -168,7 +168,8 @@ class _Asker:
                 progress(done, len(asked.questions))
                 now = datetime.datetime.now(datetime.UTC)
                 own = replace(ask, handed=written[question.id]) if written else ask
-                answer = self._pipeline(store, question.query, own, self._models, now)
+                with store.snapshot():
+                    answer = self._pipeline(store, question.query, own, self._models, now)
                 if answer.leads:
                     self.led.add((asked.name, question.id))
                 return answer.hits

@@ -72,7 +72,8 @@ def related(
             found = nearness.within(store, asked, hops, depth)
         else:
             embedder = Loader(config).embedder(questions_only=True)
-            found = nearness.nearest(store, asked, embedder, depth)
+            with store.snapshot():  # rows and notes have to be of one moment
+                found = nearness.nearest(store, asked, embedder, depth)
         if gate:
             passed = (one for one in found if gate.refusal(one.note) is None)
             found = tuple(itertools.islice(passed, limit))

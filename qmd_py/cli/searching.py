@@ -154,7 +154,7 @@ def answer(
     with admission.reading(git=bool(shown.form)) as reading:
         gate = _gate(admission, reading, mode, text, ask.limit, shown)
         ask = replace(ask, reading=reading, gate=gate)
-        with Reader.open(config.index) as store, screen() as preview:
+        with Reader.open(config.index) as store, store.snapshot(), screen() as preview:
             check_collections(store, wanted.collections)
             scope = filtering.narrowed(store, wanted, gated=gate is not None)
             ask = replace(ask, scope=scope)
@@ -176,7 +176,7 @@ def list_notes(
     with admission.reading(git=bool(shown.form)) as reading:
         gate = _gate(admission, reading, "list", "", ask.limit, shown)
         ask = replace(ask, reading=reading, gate=gate)
-        with Reader.open(config.index) as store:
+        with Reader.open(config.index) as store, store.snapshot():
             check_collections(store, wanted.collections)
             found = filtering.listed(store, ask, limit, wanted, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qmd_py import moments, provenance
+from qmd_py import embedding, indexing, moments, provenance
 from qmd_py.admission import Policy
+from qmd_py.cli.loading import Loader
+from qmd_py.config import Settings
 from qmd_py.gate import Gate
 from qmd_py.models import Models
 from qmd_py.provenance import Live, Reading
 from qmd_py.records.stored import StoredNote
 from qmd_py.search.asking import Ask
+from qmd_py.search.hybrid import hybrid
 from qmd_py.search.simple import by_words
 from qmd_py.store.reader import Reader
+from qmd_py.store.writer import Writer
 from tests.admission.notes import AS_OF, ASKED, FORMS, NOTES, POLICY, WORDS
 from tests.conftest import Qmd
+from tests.fakes import FakeEmbedder, FakeReranker
 
 AT = moments.parse(AS_OF)
 
@@ -622,3 +627,74 @@ def test_the_last_of_two_rankings_is_decided_over(indexed: Path, isolated: Path)
             assert answer.decision
             assert len(gate.judged) == judged
             assert len(answer.decision.refused) == judged - len(answer.hits)
+
+
+class Reindexing(FakeReranker):
+    """While it reads, a note gets shorter, and another takes the ids of the chunks that are gone."""
+
+    def __init__(self, index: Path, folder: Path) -> None:
+        super().__init__(says={"": 0.9})
+        self._index, self._folder = index, folder
+
+    def scores(self, question: str, passages: Sequence[str]) -> Iterator[float]:
+        """Index the changed folder before anything is said."""
+        shorter, closed = ["emu"] * 4, ["okapisecret"] * 4
+        for name, text in (
+            ("a.md", in_sections("engineering-read", shorter)),
+            ("later.md", in_sections("hr", closed)),
+        ):
+            (self._folder / name).write_text(text)
+            with Writer.open(self._index) as store:
+                (found,) = store.collections()
+                indexing.update(store, found, Settings())
+        yield from super().scores(question, passages)
+
+
+def in_sections(access: str, texts: Sequence[str]) -> str:
+    """A note with a section of each text."""
+    sections = "".join(f"## Part {at}\n\n{text}\n\n" for at, text in enumerate(texts))
+    return f"---\nrevision: r1\naccess: {access}\n---\n# Note\n\n{sections}"
+
+
+@pytest.fixture
+def reindexing(folder: Path, isolated: Path, qmd: Qmd) -> Reindexing:
+    """Beside an index that it will change."""
+    before = in_sections("engineering-read", [*["emu"] * 4, *["gnu"] * 4])
+    (folder / "a.md").write_text(before)
+    qmd("index", folder, "--no-embed")
+    with Writer.open(isolated / "index.sqlite") as store:
+        embedding.embed(store, FakeEmbedder())
+    return Reindexing(isolated / "index.sqlite", folder)
+
+
+@pytest.mark.parametrize("policed", [True, False])
+@pytest.mark.parametrize("words", [["gnu"], ["--batch"]], ids=["one question", "a batch"])
+def test_what_is_indexed_while_a_model_reads_is_not_in_the_answer(
+    words: list[str],
+    policed: bool,
+    reindexing: Reindexing,
+    policy: Path,
+    qmd: Qmd,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    models = Models(FakeEmbedder(), None, reindexing)
+    monkeypatch.setattr(Loader, "models", lambda *_, **__: models)
+    options = ("--policy", policy, "--as-of", AS_OF) if policed else ()
+    shown = qmd("query", *words, *options, "--json", stdin="gnu\n")
+    assert reindexing.read
+    assert "okapisecret" not in shown.output
+    (hit,) = json.loads(shown.stdout)["results"]
+    assert (hit["path"], len(hit["matches"])) == ("a.md", 3)
+    assert all("gnu" in match["snippet"] for match in hit["matches"])
+    # it is told that the file is another one by now, unless a policy has read it before
+    assert bool(hit["stale"]) is not policed
+    assert qmd("search", "okapisecret").exit_code == 0
+
+
+def test_a_chunk_that_is_another_notes_by_now_is_no_place_of_this_one(
+    reindexing: Reindexing, isolated: Path
+) -> None:
+    with Reader.open(isolated / "index.sqlite") as store:
+        models = Models(FakeEmbedder(), None, reindexing)
+        (hit,) = hybrid(store, "gnu", Ask(), models, AT).hits
+    assert {match.text for match in hit.matches} == {"emu"}
