@@ -80,7 +80,8 @@ class TestOurs:
     def test_the_wheel_holds_the_list(self, tmp_path) -> None:
         """As pip builds it: force-include puts it inside the package, where it is looked for first."""
         tree = tmp_path / "tree"
-        shutil.copytree(ROOT / "qmd_py" / "catalogue", tree / "qmd_py" / "catalogue")
+        for folder in ("catalogue", "records"):
+            shutil.copytree(ROOT / "qmd_py" / folder, tree / "qmd_py" / folder)
         shutil.copy(ROOT / "qmd_py" / "errors.py", tree / "qmd_py" / "errors.py")
         (tree / "qmd_py" / "__init__.py").touch()
         program = "from qmd_py import catalogue; print(len(catalogue.load().models))"
