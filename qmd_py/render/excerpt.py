@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from qmd_py.formats.kinds import kind_of
+from qmd_py.formats.suffixes import is_code
 from qmd_py.records.answers import Match
+from qmd_py.records.values import Value
 from qmd_py.snippets import readable
 
 _FENCE = re.compile(r"(?P<quoted>[ \t>]*?)(?P<marks>`{3,}|~{3,})(?P<rest>[^`]*)")
@@ -17,8 +18,8 @@ _COLUMNS = 80  # of a line; longer snippets, which are asked for, show as many m
 _INDENT = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Row(Value):
     """A line of the note that is in the snippet."""
 
     text: str
@@ -52,7 +53,7 @@ def paragraphs(match: Match, path: str, marked: Callable[[str], bool]) -> list[s
 
 def _rows(match: Match, path: str) -> Iterator[_Row]:
     """The lines that the snippet was made of; what cannot be traced to one stays as it is."""
-    program = kind_of(path).name == "code"
+    program = is_code(path)
     lines = match.text.split("\n")
     start = match.snippet_line - match.line
     rest = match.snippet
