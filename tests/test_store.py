@@ -55,9 +55,11 @@ def _version(number: int, file: Path) -> None:
         store.rows(f"PRAGMA user_version = {number}")
 
 
-def _foreign(file: Path) -> None:
+def _foreign(file: Path, version: int = 0) -> None:
     other = sqlite3.connect(file)
-    other.execute("CREATE TABLE bookmarks (url)")
+    other.execute("CREATE TABLE meta (key, value)")
+    other.execute("CREATE TABLE notes (text)")
+    other.execute(f"PRAGMA user_version = {version}")
     other.commit()
     other.close()
 
@@ -81,7 +83,7 @@ UNUSABLE = [
     [
         *UNUSABLE,
         pytest.param(
-            lambda file: _version(0, file),
+            lambda file: _version(1, file),
             "is of an earlier version: run 'qmd index' to bring it up to date",
             id="an index of an earlier version",
         ),
@@ -112,12 +114,46 @@ def test_an_unusable_index_is_not_written(file: Path, make, message: str) -> Non
         assert file.read_bytes() == before
 
 
-def test_a_foreign_database_is_left_as_it_is(file: Path) -> None:
-    _foreign(file)
+@pytest.mark.parametrize("version", range(connection.SCHEMA_VERSION + 2))
+def test_a_foreign_database_is_left_as_it_is(file: Path, version: int) -> None:
+    _foreign(file, version)
     before = file.read_bytes()
-    with pytest.raises(IndexUnusable):
+    with pytest.raises(IndexUnusable, match="is another program's database: choose another"):
         Writer.open(file)
     assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir() if path.is_file()] == [file.name]
+
+
+@pytest.mark.parametrize("version", [0, connection.SCHEMA_VERSION + 1])
+def test_a_foreign_database_is_not_read(file: Path, version: int) -> None:
+    _foreign(file, version)
+    with pytest.raises(IndexUnusable, match="is another program's database: choose another"):
+        Reader.open(file)
+
+
+def test_a_database_without_tables_that_has_a_version_is_not_ours(file: Path) -> None:
+    other = sqlite3.connect(file)
+    other.execute(f"PRAGMA user_version = {connection.SCHEMA_VERSION}")
+    other.close()
+    with pytest.raises(IndexUnusable, match="is another program's database: choose another"):
+        Writer.open(file)
+
+
+def test_an_index_of_a_later_version_is_left_as_it_is(file: Path) -> None:
+    _version(connection.SCHEMA_VERSION + 1, file)
+    other = sqlite3.connect(file)
+    other.execute("PRAGMA journal_mode = DELETE")
+    other.close()
+    before = file.read_bytes()
+    with pytest.raises(IndexUnusable, match="was written by a later qmd"):
+        Writer.open(file)
+    assert file.read_bytes() == before
+
+
+def test_an_empty_file_becomes_an_index(file: Path) -> None:
+    file.touch()
+    with Writer.open(file) as store:
+        assert store.collections() == []
 
 
 def test_a_damaged_index_says_so(file: Path) -> None:

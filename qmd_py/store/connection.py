@@ -12,6 +12,12 @@ from qmd_py.store import project
 SCHEMA_VERSION = 2
 """`PRAGMA user_version` of an index that this program reads."""
 
+_MARKS = """SELECT user_version, (SELECT count(*) FROM sqlite_schema),
+    (SELECT count(*) = 4 FROM sqlite_schema
+        WHERE type = 'table' AND name IN ('meta', 'collections', 'pids', 'chunk_terms'))
+    FROM pragma_user_version"""
+"""An index of any version is known by its tables, which come together with the version."""
+
 _PATIENCE = 60.0  # seconds; a batch takes about one, but eight may wait on a busy machine
 
 
@@ -29,7 +35,8 @@ def open_for_reading(file: Path) -> sqlite3.Connection:
         connection = _connect_read_only(file)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version != SCHEMA_VERSION:
-        connection.close()
+        with contextlib.closing(connection), translated(file):
+            _check_ours(connection, file)
         raise IndexUnusable(_version_message(file, version))
     check_data(file, connection)
     return connection
@@ -46,13 +53,11 @@ def open_for_writing(file: Path) -> sqlite3.Connection:
         file.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(file, timeout=_PATIENCE, isolation_level=None)
         try:
-            version = _prepared(connection, file)
+            _check_ours(connection, file)
+            _prepare(connection)
         except BaseException:
             connection.close()
             raise
-    if version > SCHEMA_VERSION:
-        connection.close()
-        raise IndexUnusable(_version_message(file, version))
     return connection
 
 
@@ -90,9 +95,8 @@ def translated(file: Path) -> Iterator[None]:
         ) from error
 
 
-def _prepared(connection: sqlite3.Connection, file: Path) -> int:
-    """Make a connection ready to write; the version of the index."""
-    _check_ours(connection, file)
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make a connection ready to write."""
     _switch_to_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -100,7 +104,6 @@ def _prepared(connection: sqlite3.Connection, file: Path) -> int:
     # a page that is written over and over goes into the file once, and is not read again each time
     connection.execute("PRAGMA wal_autocheckpoint = 8192")
     connection.execute("PRAGMA cache_size = -32768")
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _connect_read_only(file: Path) -> sqlite3.Connection:
@@ -118,11 +121,17 @@ def _connect_read_only(file: Path) -> sqlite3.Connection:
 
 
 def _check_ours(connection: sqlite3.Connection, file: Path) -> None:
-    """Leave another program's database alone; tables come only together with a version."""
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if tables and connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-        connection.close()
+    """Leave databases of other programs, and of a later version of this one, as they are.
+
+    Raises:
+        IndexUnusable: it is one.
+    """
+    # one statement, so one state: another process may be making the tables
+    version, tables, ours = connection.execute(_MARKS).fetchone()
+    if (tables or version) and not (ours and version):
         raise IndexUnusable(f"{file} is another program's database: choose another with --index")
+    if version > SCHEMA_VERSION:
+        raise IndexUnusable(_version_message(file, version))
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
