@@ -7,11 +7,13 @@ from urllib.parse import unquote
 
 from qmd_py import admission, ledger, moments, provenance, references, sections
 from qmd_py.errors import FileUnreadable, NotFound, Refused, UsageError
+from qmd_py.formats import parsing
 from qmd_py.gate import Gate
 from qmd_py.ledger import Claim, Row
 from qmd_py.markdown import Document
 from qmd_py.provenance import Live, Proven
 from qmd_py.records.evidence import Record
+from qmd_py.records.notes import SectionText
 from qmd_py.records.stored import StoredNote, breadcrumb
 from qmd_py.store.reader import Reader
 from qmd_py.terms import Analyzer
@@ -63,8 +65,8 @@ class _Place:
 
 def cite(
     store: Reader, gate: Gate, reference: str, path: Sequence[str], max_bytes: int
-) -> tuple[Citation, str]:
-    """The citation of a section, and its text.
+) -> tuple[Citation, SectionText]:
+    """The citation of a section, and the section.
 
     Raises:
         NotFound: the note or the section is not there.
@@ -80,7 +82,7 @@ def cite(
     if why:
         raise Refused(f"{why}: {_REMEDIES.get(why, 'this may not be cited')}")
     moment = moments.rfc3339(gate.retrieved_at)
-    return Citation(breadcrumb(found.title, found.toc_path), record, moment), found.text
+    return Citation(breadcrumb(found.title, found.toc_path), record, moment), found
 
 
 _REMEDIES = {
@@ -92,7 +94,7 @@ _REMEDIES = {
 
 def row(
     citation: Citation,
-    text: str,
+    section: SectionText,
     claim: str,
     quoted: str | None,
     limitation: str,
@@ -105,7 +107,7 @@ def row(
     """
     if not one_line(claim):
         raise UsageError("the claim is empty: say what the section is to support")
-    if quoted is not None and (not one_line(quoted) or one_line(quoted) not in one_line(text)):
+    if quoted is not None and not _says(section.text, quoted):
         raise UsageError("the section does not say what is quoted: copy its words as they stand")
     source = citation.record.source
     made = Claim(
@@ -115,7 +117,7 @@ def row(
         record_id=source.record_id,
         proof=source.proof or "",
         revision=source.revision or "",
-        fragment=one_line(quoted) if quoted is not None else _fragment(text, claim, analyzer),
+        fragment=one_line(quoted) if quoted is not None else _fragment(section, claim, analyzer),
         limitation=one_line(limitation),
     )
     if len(ledger.table([made])) > ledger.LONGEST:
@@ -200,10 +202,20 @@ def _document(note: StoredNote, gate: Gate, max_bytes: int) -> Document | None:
         return None
 
 
-def _fragment(text: str, claim: str, analyzer: Analyzer) -> str:
+def _says(text: str, quoted: str) -> bool:
+    return bool(one_line(quoted)) and one_line(quoted) in one_line(text)
+
+
+def _fragment(section: SectionText, claim: str, analyzer: Analyzer) -> str:
     """The paragraph with most of the claim's words, or the beginning of it."""
     terms = frozenset(analyzer.words(claim))
-    paragraphs = [one_line(part) for part in re.split(r"\n\s*\n", text) if part.strip()]
-    told = [part for part in paragraphs if not part.startswith("#")] or paragraphs
+    document = parsing.parse(section.text, section.path)
+    headings = {at for spot in document.spots for at in range(spot.start, spot.body)}
+    own = ("" if at in headings else line for at, line in enumerate(document.lines.lines))
+    told = _paragraphs("\n".join(own)) or _paragraphs(section.text)
     best = max(told, key=lambda part: len(terms.intersection(analyzer.words(part))), default="")
     return best if len(best) <= _QUOTED else best[:_QUOTED].rsplit(" ", 1)[0]
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [one_line(part) for part in re.split(r"\n\s*\n", text) if part.strip()]

@@ -98,11 +98,12 @@ def _cite(
     claim, quote, limitation = told
     if claim is None and (quote is not None or limitation is not None):
         raise UsageError("--quote and --limitation are about a claim: add --claim")
-    citation, text = claims.cite(store, gate, *place, config.settings.max_bytes)
+    citation, section = claims.cite(store, gate, *place, config.settings.max_bytes)
     row = None
     if claim is not None:
         analyzer = Analyzer(store.languages)
-        row = claims.row(citation, text, claim, quote, limitation or claims.LIMITATION, analyzer)
+        limits = limitation or claims.LIMITATION
+        row = claims.row(citation, section, claim, quote, limits, analyzer)
     if as_json:
         emit(cited.citation_json(citation, row))
     else:

@@ -92,6 +92,27 @@ def test_a_place_that_a_name_tells_is_cited(name: str, indexed: Path, qmd: Qmd) 
     assert json.loads(qmd("cite", named, "--json").stdout)["citation"]["uri"] == uri
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "## Pool\nA fixed pool bounds concurrency.\n\nLunch is at noon.\n"),
+        ("a.md", "Pool\n----\nA fixed pool bounds concurrency.\n\nLunch is at noon.\n"),
+        ("a.md", "## Pool\n\n### Fixed pool\nA fixed pool bounds concurrency.\n\nLunch.\n"),
+        ("a.md", "## Pool\n\n#pool A fixed pool bounds concurrency.\n\nLunch is at noon.\n"),
+        ("a.org", "* Pool\nA fixed pool bounds concurrency.\n\nLunch is at noon.\n"),
+        ("a.org", "* Pool\n\nLunch is at noon.\n** Fixed pool\nA fixed pool bounds concurrency.\n"),
+    ],
+)
+def test_the_paragraph_nearest_to_the_claim_is_quoted_without_headings(
+    name: str, text: str, folder: Path, qmd: Qmd
+) -> None:
+    (folder / name).write_text(text)
+    qmd("index", folder, "--no-embed")
+    made = qmd("cite", name, "Pool", "--claim", "a fixed pool bounds concurrency", "--json")
+    fragment = json.loads(made.stdout)["claim"]["fragment"]
+    assert fragment.removeprefix("#pool ") == "A fixed pool bounds concurrency."
+
+
 def test_claims_as_json(indexed: Path, qmd: Qmd, tmp_path: Path) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_text(cited(indexed, qmd, "--json", "--quote", "Quaggacurrent:  an\nupgrade"))
