@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from qmd_py.errors import FileUnreadable
-from qmd_py.formats.suffixes import CODE, suffix_of
+from qmd_py.formats.suffixes import CODE, OFFICE, suffix_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "mdx": Kind("mdx", 1),
         "org": Kind("org", 1),
         "pdf": _PDF,
-        **dict.fromkeys(("docx", "epub", "htm", "html", "pptx"), _OFFICE),
+        **dict.fromkeys(OFFICE, _OFFICE),
         **{
             suffix: Kind("code", 1, "code", ("tree_sitter", grammar[0]), grammar)
             for suffix, grammar in CODE.items()

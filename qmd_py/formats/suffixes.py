@@ -1,4 +1,4 @@
-"""The suffixes of files, and which of them are those of programs."""
+"""The suffixes of files, and which of them are those of programs and documents."""
 
 import os
 from collections.abc import Mapping
@@ -32,6 +32,14 @@ CODE: Mapping[str, tuple[str, str]] = {
     "tsx": ("tree_sitter_typescript", "language_tsx"),
 }
 """Suffix → module of its grammar, and the function in it that gives it."""
+
+OFFICE = ("docx", "epub", "htm", "html", "pptx")
+"""Those of documents that markitdown reads."""
+
+
+def is_document(path: PurePath | str) -> bool:
+    """Whether a file holds no text of its own, so that another process makes Markdown of it."""
+    return suffix_of(path) in {"pdf", *OFFICE}
 
 
 def is_code(path: PurePath | str) -> bool:
