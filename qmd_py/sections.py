@@ -100,7 +100,7 @@ def shown(
 
 def _spot(document: Document, pointer: Pointer, path: Sequence[str]) -> Spot | None:
     """The toc entry to show; None for the whole note."""
-    if not _is_whole(path):
+    if not _is_whole(path) or any(_same(spot.section, path) for spot in document.spots):
         return resolve(document, path, pointer.note.pid)
     if path:
         return None  # an empty path is asked for

@@ -179,6 +179,14 @@ def test_no_heading_is_the_whole_note(section: Callable[..., SectionText], path:
     assert found.section_tokens == found.note_tokens
 
 
+def test_a_heading_of_brackets_is_a_heading(store: Writer, folder: Path) -> None:
+    (folder / "a.md").write_text("# Title\n\n## []\n\nempty list\n\n## More\n\ntext\n")
+    index(store, folder)
+    for path in (["[]"], ['["[]"]']):
+        found = sections.section(store, "a.md", path, 1000)
+        assert (found.toc_path, found.text) == (("[]",), "## []\n\nempty list")
+
+
 def test_a_section_is_smaller_than_its_note(section: Callable[..., SectionText]) -> None:
     found = section("Usage", "Linux")
     assert 0 < found.section_tokens < found.note_tokens / 10
