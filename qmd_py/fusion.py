@@ -1,7 +1,7 @@
 """Runs → one run. Pure: ids and numbers in, ids and numbers out."""
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 Id = TypeVar("Id", bound=Hashable)
@@ -20,7 +20,8 @@ def rrf(
     """Reciprocal rank fusion: ids with scores from 0 to 1, best first.
 
     The score of an id is the sum of `weight / (rrf_k + rank)` over the runs that hold it, divided by
-    the sum that rank 1 in every run would give, so that a missing run does not lower the scale.
+    the sum that rank 1 in every run would give, so that a run that is missing or found nothing does
+    not lower the scale.
     Ids of equal score keep the order in which the runs bring them.
 
     Args:
@@ -33,22 +34,27 @@ def rrf(
         weight = weights.get(name, 1.0)
         for rank, id_ in enumerate(run, start=1):
             scores[id_] = scores.get(id_, 0.0) + weight / (rrf_k + rank)
-    best = sum(weights.get(name, 1.0) for name in runs) / (rrf_k + 1)
+    best = _best(runs, weights, rrf_k)
     ordered = sorted(scores.items(), key=lambda item: -item[1])
     return {id_: score / best for id_, score in ordered} if best else dict(ordered)
 
 
 def contributions(
-    runs: Mapping[str, Iterable[Id]], weights: Mapping[str, float], id_: Id, rrf_k: float = RRF_K
+    runs: Mapping[str, Collection[Id]], weights: Mapping[str, float], id_: Id, rrf_k: float = RRF_K
 ) -> dict[str, float]:
     """What each run adds to an id's score in `rrf`; runs that do not hold it are left out."""
-    best = sum(weights.get(name, 1.0) for name in runs) / (rrf_k + 1)
+    best = _best(runs, weights, rrf_k)
     found = {}
     for name, run in runs.items():
         rank = next((rank for rank, other in enumerate(run, start=1) if other == id_), None)
         if rank and best:
             found[name] = weights.get(name, 1.0) / (rrf_k + rank) / best
     return found
+
+
+def _best(runs: Mapping[str, Collection[Id]], weights: Mapping[str, float], rrf_k: float) -> float:
+    """What rank 1 in every run that found anything adds up to."""
+    return sum(weights.get(name, 1.0) for name, run in runs.items() if run) / (rrf_k + 1)
 
 
 UNSURE = 1.1

@@ -41,8 +41,16 @@ def test_first_everywhere_scores_one() -> None:
     assert fusion.rrf({"a": [7, 1], "b": [7], "c": [7, 2]}, {"a": 3})[7] == pytest.approx(1)
 
 
-def test_a_missing_run_does_not_lower_the_scale() -> None:
-    assert fusion.rrf({"a": [7]}, {"a": 1, "b": 5})[7] == pytest.approx(1)
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param({"a": [7]}, id="none"),
+        pytest.param({"a": [7], "b": []}, id="one that found nothing"),
+    ],
+)
+def test_a_missing_run_does_not_lower_the_scale(runs: dict[str, list[int]]) -> None:
+    assert fusion.rrf(runs, {"a": 1, "b": 5})[7] == pytest.approx(1)
+    assert fusion.contributions(runs, {"a": 1, "b": 5}, 7) == {"a": pytest.approx(1)}
 
 
 def test_runs_without_weight_say_nothing() -> None:

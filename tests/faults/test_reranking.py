@@ -13,10 +13,12 @@ from qmd_py import embedding, gguf, indexing
 from qmd_py.cli.loading import Loader
 from qmd_py.config import Settings
 from qmd_py.errors import ModelFailed
+from qmd_py.expansion.callers import Handed
 from qmd_py.llama.embedder import LlamaEmbedder
 from qmd_py.llama.reranker import LlamaReranker
 from qmd_py.models import Embedder, Models
 from qmd_py.records.answers import Answer
+from qmd_py.records.wordings import Variant
 from qmd_py.search.asking import Ask
 from qmd_py.search.hybrid import hybrid
 from qmd_py.search.simple import by_words
@@ -127,6 +129,22 @@ def test_a_leg_that_is_absent_lowers_no_score(indexed: Callable[[Notes], Writer]
     assert "dense" not in words
     assert alone.hits[0].score > 0.1
     assert paths(alone)[0] == paths(both)[0] == "roses.md"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"handed": Handed((Variant("lex", "qqqzzzxx"),))}, id="another wording"),
+        pytest.param({"without": frozenset({"bm25", "note", "title"})}, id="left out"),
+    ],
+)
+def test_nor_does_one_that_found_nothing(
+    indexed: Callable[[Notes], Writer], more: dict[str, Any]
+) -> None:
+    store = indexed(GARDEN)
+    (first, *_) = asked(store, "roses spring", None, FakeEmbedder(), **more).hits
+    assert first.path == "roses.md"
+    assert sum(share.contribution or 0 for share in first.shares) == pytest.approx(1)
 
 
 def test_which_legs_ran_is_told(tmp_path: Path) -> None:
