@@ -12,6 +12,9 @@ Patterns: TypeAlias = GitIgnoreSpec
 """Lines of an ignore file, ready to be held against paths."""
 
 _STAR = "[^/]*"
+_FOLDERS = "(?:/.+)?"
+"""What `/**` stands for inside a pattern."""
+_FOLDERS_FIRST = "^(?:.+/)?"
 
 
 def patterns_of(lines: Sequence[str]) -> Patterns:
@@ -34,8 +37,8 @@ class _Pattern(GitIgnoreSpecPattern):
     """A pattern whose stars do not go back.
 
     `*a*a*a*a*b` takes minutes to see that it does not match a long name of a's, when each star is
-    tried at every length. The first place where the text between two stars fits is as good as any
-    other, so it is kept.
+    tried at every length; so does `a/**/a/**/b` in deep folders. The first place where the text
+    between two stars fits is as good as any other, so it is kept.
     """
 
     @classmethod
@@ -46,12 +49,21 @@ class _Pattern(GitIgnoreSpecPattern):
 
 
 def _settled(regex: str) -> str:
+    *parts, last = map(_names_settled, regex.split(_FOLDERS))
+    if not parts:
+        return last
+    first, *inner = parts
+    if first.startswith(_FOLDERS_FIRST):
+        first = f"^(?>(?:[^/]+/)*?{first.removeprefix(_FOLDERS_FIRST)}(?=/))"
+    settled = (f"(?>(?:/[^/]+)*?{part}(?=/))" for part in inner)
+    # the last one may go back: it does so alone, and where it ends tells a folder from a file
+    return "".join([first, *settled, _FOLDERS, last])
+
+
+def _names_settled(regex: str) -> str:
+    """A part without `/**/`, settled; of each name the last star finds the end."""
     head, *parts = regex.split(_STAR)
     if not parts:
         return regex
-    # a part with a group in it may itself match in several ways
-    inner = [
-        _STAR + part if not part or re.search("[()]", part) else f"(?>{_STAR}?{part})"
-        for part in parts[:-1]
-    ]
+    inner = (f"(?>{_STAR}?{part})" for part in parts[:-1])
     return "".join([head, *inner, _STAR, parts[-1]])

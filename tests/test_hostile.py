@@ -1,5 +1,6 @@
 """Notes, names and pointers made to harm: nothing outside is read, nothing commands the terminal."""
 
+import itertools
 import json
 import os
 import pty
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from qmd_py import files, indexing, markdown, sections
 from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, NotFound, QmdError, UsageError
 from qmd_py.files import Walk
-from qmd_py.ignoring import patterns_of
+from qmd_py.ignoring import _Pattern, patterns_of
 from qmd_py.records.answers import Scope
 from qmd_py.render import styled
 from qmd_py.store.reader import Reader
@@ -160,6 +162,32 @@ def test_no_pattern_takes_long_to_fail() -> None:
     patterns = patterns_of(["*a" * 20 + "*b", "*?" * 20 + "*b", "x*a*[ab]*c", "[[a]x"])
     assert not patterns.match_file("a" * 250)
     assert patterns.match_file("x-a-b-c")
+    # … and each run of folders
+    deep = "/".join(["a", *"ab" * 100, "c"])
+    patterns = patterns_of(["a/**/" * 10 + "c*d", "**/a/" * 10 + "d", "*/a/**/" * 9 + "d"])
+    assert not patterns.match_file(deep)
+    assert patterns.match_file(deep + "/d")
+    for line in ("*(" * 20 + "b", "*" * 30 + "b", "(*(/**/" * 9 + "b"):
+        assert not patterns_of([line]).match_file("(" * 100 + "/(" * 100)
+
+
+def test_patterns_that_do_not_go_back_match_what_they_did() -> None:
+    lines = [
+        "a/**/b", "**/a/**/b", "a/**/b/**", "**/a*b/**/a", "a/**/b/**/a", "**/a/**/b*/", "*/**/b/a",
+        "a/**/*/**/b", "!a/**/ab/**/b", "a*/**/*b*/**/a?", "**/b/a/**/a/b", "a/**/[ab]a/**/b",
+    ]  # fmt: skip
+    names = ("a", "b", "ab", "ba")
+    paths = ["/".join(path) for n in range(1, 6) for path in itertools.product(names, repeat=n)]
+    for line in lines:
+        ours, theirs = _Pattern(line), GitIgnoreSpecPattern(line)
+        for path in (*paths, *(f"{path}/" for path in paths)):
+            assert match_of(ours, path) == match_of(theirs, path), (line, path)
+
+
+def match_of(pattern: GitIgnoreSpecPattern, path: str) -> object:
+    """Whether a pattern matches, and whether by a folder around, on which precedence depends."""
+    found = pattern.match_file(path)
+    return found and found.match.groupdict()
 
 
 # Pointers
