@@ -9,6 +9,7 @@ Two kinds of term come out of a text:
 """
 
 import functools
+import itertools
 import re
 import threading
 import unicodedata
@@ -294,7 +295,7 @@ class Analyzer:
         at = 0
         for run in _unspaced_run().finditer(part):
             found += [self._term(part[at : run.start()])] if run.start() > at else []
-            bigrams = [*map(str.__add__, run[0], run[0][1:]), run[0][-1]]
+            bigrams = [*(one + next_ for one, next_ in itertools.pairwise(run[0])), run[0][-1]]
             found += bigrams if _is_folded(run[0]) else map(fold, bigrams)
             at = run.end()
         return [*found, self._term(part[at:])] if at < len(part) else found
@@ -395,7 +396,7 @@ def _may_have_humps(part: str) -> bool:
         return True
     if max(part) < _FIRST_UNSPACED:
         return len(part) > 1 and not part[1:].islower()
-    return not part.islower()
+    return not (part.islower() or is_unspaced(part))
 
 
 def _normal(text: str) -> str:
