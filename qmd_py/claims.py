@@ -152,7 +152,10 @@ def _verdict(store: Reader, gate: Gate, row: Row, max_bytes: int) -> Verdict:
 
 
 def _place(store: Reader, gate: Gate, claim: Claim) -> _Place | None:
-    """What URI and record id of a row both name; or the id alone, of a note that has moved away."""
+    """What URI and record id of a row both name.
+
+    Or the id alone, of a note that has moved away; or both, but that its collection is called otherwise.
+    """
     base, _, fragment = claim.uri.partition("#")
     if not base.startswith(_FILE):
         return None
@@ -169,7 +172,7 @@ def _place(store: Reader, gate: Gate, claim: Claim) -> _Place | None:
     moved = store.notes([int(pid)]).get(int(pid)) if re.fullmatch(r"[0-9]{1,18}", pid) else None
     if moved is None or claim.record_id != f"{collection}/{pid}/{anchor}":
         return None
-    away = moved.collection == collection and gate.record(moved).source.uri != base
+    away = (moved.collection == collection) != (gate.record(moved).source.uri == base)
     return _Place(moved, anchor, lines, moved=True) if away else None
 
 

@@ -82,6 +82,17 @@ def test_a_note_that_moved_is_told_with_its_new_address(
     assert "source-not-found" in qmd("cite", "--check", claims).stdout
 
 
+def test_a_renamed_collection_is_told_as_one_that_moved(
+    indexed: Path, claims: Path, qmd: Qmd
+) -> None:
+    qmd("collection", "rename", "notes", "diary")
+    now = f"file://{indexed}/adapter-v3.md#schema-upgrade"
+    told = qmd("cite", "--check", claims)
+    assert (told.exit_code, told.stdout) == (2, f"line 10  source-moved  Upgrades | serve  {now}\n")
+    claims.write_text(claims.read_text().replace("v3", "v2"))
+    assert "source-not-found" in qmd("cite", "--check", claims).stdout
+
+
 @pytest.mark.parametrize(
     "name", ["adapter-v3.md#schema-upgrade", "adapter-v3.md:8", "{pid}:10", "{record}", "{uri}"]
 )
