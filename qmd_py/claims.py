@@ -190,8 +190,8 @@ def _missing(gate: Gate, place: _Place, claim: Claim, max_bytes: int) -> str | N
     spots = [spot for spot in document.spots if spot.section.anchor == place.anchor]
     if spots and place.anchor:
         text = document.text(spots[0])
-    elif 0 < place.lines[0] <= place.lines[1] <= len(document.lines.lines):
-        text = document.lines.text(place.lines[0] - 1, place.lines[1])
+    elif 0 < place.lines[0] <= place.lines[1] <= document.lines.numbers[-1]:
+        text = document.lines.numbered(*place.lines)
     else:
         return admission.NO_ANCHOR
     return None if claim.fragment and claim.fragment in one_line(text) else NO_FRAGMENT

@@ -4,6 +4,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,12 +78,36 @@ def shown(
         FileUnreadable: the file cannot be read.
         Refused: it is no longer what the gate let pass.
     """
+    document = live(pointer.note, max_bytes, gate)
+    if spot := _spot(document, pointer, path):
+        return _text(pointer.note, document, spot.section, document.text(spot))
+    place = _whole(document)
+    return _text(pointer.note, document, place, document.lines.numbered(1, place.last_line))
+
+
+def lines(pointer: Pointer, max_bytes: int, gate: "Gate | None" = None) -> SectionText:
+    """The lines that a pointer names, as `sed -n` counts them.
+
+    Raises:
+        NotFound: the file is gone.
+        FileUnreadable: the file cannot be read.
+        Refused: it is no longer what the gate let pass.
+        UsageError: the note has fewer.
+    """
     note = pointer.note
     document = live(note, max_bytes, gate)
-    whole = "\n".join(document.lines.lines)
-    spot = _spot(document, pointer, path)
-    text = document.text(spot) if spot else whole
-    place = spot.section if spot else _whole(document)
+    end = document.lines.numbers[-1]
+    if pointer.line > end:
+        raise UsageError(
+            f"{note.collection}/{note.path}: line {pointer.line} is past the end: "
+            f"the note has {end} lines"
+        )
+    last = min(pointer.line + pointer.count - 1, end) if pointer.count else end
+    place = replace(_whole(document), line=pointer.line, last_line=last)
+    return _text(note, document, place, document.lines.numbered(pointer.line, last))
+
+
+def _text(note: StoredNote, document: Document, place: Section, text: str) -> SectionText:
     return SectionText(
         pid=note.pid,
         collection=note.collection,
@@ -94,7 +119,7 @@ def shown(
         last_line=place.last_line,
         text=text,
         section_tokens=passages.tokens(text),
-        note_tokens=passages.tokens(whole),
+        note_tokens=passages.tokens("\n".join(document.lines.lines)),
     )
 
 

@@ -39,6 +39,14 @@ def test_the_same_is_printed_once_and_its_parts_apart(qmd: Qmd, notes: Path) -> 
     assert parts == "==> notes/a.md <==\n# Apples\n\n==> notes/a.md:3 <==\nRed.\n"
 
 
+def test_lines_are_those_of_sed(qmd: Qmd, folder: Path) -> None:
+    (folder / "cr.md").write_bytes(b"line one\rline two\rline three\nlast of sed\n")
+    qmd("index", "--no-embed", folder)
+    assert qmd("get", "cr.md:1:1").stdout == "line one\nline two\nline three\n"
+    assert qmd("get", "cr.md:2").stdout == "last of sed\n"
+    assert "the note has 2 lines" in qmd("get", "cr.md:3").stderr
+
+
 def test_a_header_names_the_part_it_stands_over(qmd: Qmd, notes: Path) -> None:
     shown = qmd("get", "sub/b.md", "a.md:5").stdout
     name = shown.splitlines()[-4].removeprefix("==> ").removesuffix(" <==")

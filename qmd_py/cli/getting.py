@@ -4,17 +4,16 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qmd_py import passages, sections
+from qmd_py import sections
 from qmd_py.cli import completing
 from qmd_py.cli.app import IndexOption, Status, emit, notice, show
 from qmd_py.cli.options import AsOf, Policy
 from qmd_py.cli.reading import admitted, emit_note, opened
-from qmd_py.errors import QmdError, UsageError
+from qmd_py.errors import QmdError
 from qmd_py.records.notes import SectionText
 from qmd_py.records.stored import StoredNote
 from qmd_py.references import Pointer, matching
@@ -110,19 +109,9 @@ class _Gathered:
 
 def _read(pointer: Pointer, max_bytes: int, gate: "Gate | None") -> SectionText:
     """The lines, the section, or else the whole note that a pointer names."""
-    if not pointer.line:
-        return sections.shown(pointer, [], max_bytes, gate)
-    whole = sections.shown(pointer, [""], max_bytes, gate)
-    lines = whole.text.split("\n")
-    if pointer.line > len(lines):
-        place = f"{whole.collection}/{whole.path}"
-        raise UsageError(
-            f"{place}: line {pointer.line} is past the end: the note has {len(lines)} lines"
-        )
-    last = min(pointer.line + pointer.count - 1, len(lines)) if pointer.count else len(lines)
-    text = "\n".join(lines[pointer.line - 1 : last])
-    tokens = passages.tokens(text)
-    return replace(whole, text=text, line=pointer.line, last_line=last, section_tokens=tokens)
+    if pointer.line:
+        return sections.lines(pointer, max_bytes, gate)
+    return sections.shown(pointer, [], max_bytes, gate)
 
 
 def _names(typed: Sequence[str]) -> Iterator[str]:

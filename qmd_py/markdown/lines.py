@@ -1,6 +1,7 @@
 """A text as lines, whatever ends them."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -30,6 +31,10 @@ class Lines:
     def text(self, first: int, stop: int) -> str:
         """Lines `first` to `stop` (0-based, exclusive) joined by LF."""
         return "\n".join(self.lines[first:stop])
+
+    def numbered(self, first: int, last: int) -> str:
+        """The lines that `sed` numbers from `first` to `last`, joined by LF."""
+        return self.text(bisect_left(self.numbers, first), bisect_right(self.numbers, last))
 
     def number(self, index: int) -> int:
         """The `sed` number of the 0-based line; of the last line when past the end."""
