@@ -754,3 +754,24 @@ def test_the_index_option_wins_over_the_variable_over_the_settings(
 
 def test_nothing_prints_nothing_on_a_terminal() -> None:
     assert styled.coloured([]) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("search", "apples", "-c"),
+        ("query", "apples", "-c"),
+        ("index", "--no-embed", "-c"),
+        ("ls",),
+        ("collection", "show"),
+    ],
+)
+def test_the_name_of_a_collection_may_be_decomposed(
+    qmd: Qmd, folder: Path, line: tuple[str, ...]
+) -> None:
+    named = folder / "cafe\u0301"
+    named.mkdir()
+    (named / "a.md").write_text(APPLES)
+    qmd("index", "--no-embed", named)
+    result = qmd(*line, named.name)
+    assert (result.exit_code, result.stderr) == (0, "")

@@ -22,7 +22,7 @@ from qmd_py.cli.app import (
 )
 from qmd_py.cli.embedding import run as run_embedding
 from qmd_py.cli.loading import Loader
-from qmd_py.cli.options import NoEmbed
+from qmd_py.cli.options import NoEmbed, composed
 from qmd_py.config import Config
 from qmd_py.errors import Busy, UsageError
 from qmd_py.records.notes import Collection
@@ -44,7 +44,10 @@ collection = typer.Typer(
 _NONE_YET = "no collections yet: name a folder, as in 'qmd index DIR'"
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.collections)]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", callback=composed, autocompletion=completing.collections),
+]
 Folder = Annotated[Path, typer.Argument(metavar="DIR")]
 
 
@@ -59,6 +62,7 @@ def index(
             "--collection",
             "-c",
             metavar="NAME",
+            callback=composed,
             help="Only this one; repeatable.",
             autocompletion=completing.collections,
         ),

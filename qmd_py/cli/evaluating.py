@@ -16,7 +16,7 @@ from qmd_py.cache import Cache, NoCache
 from qmd_py.cli import completing
 from qmd_py.cli.app import IndexOption, bar, columns, configured, emit, show
 from qmd_py.cli.loading import Loader
-from qmd_py.cli.options import Device, Expander, Reranker
+from qmd_py.cli.options import Device, Expander, Reranker, composed
 from qmd_py.cli.searching import known_runs, pipeline
 from qmd_py.config import Config
 from qmd_py.errors import Refused, UsageError
@@ -79,6 +79,7 @@ def evaluate(
             "--collection",
             "-c",
             metavar="NAME",
+            callback=composed,
             help="Where to search; else where the judged are.",
             autocompletion=completing.collections,
         ),

@@ -1,6 +1,7 @@
 """Options that several searching commands take."""
 
 import math
+import unicodedata
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,13 @@ def _number(value: float | None) -> float | None:
     if value is not None and math.isnan(value):
         raise UsageError("nan is no number: give one, such as 0.5")
     return value
+
+
+def composed(names: str | list[str] | None) -> str | list[str] | None:
+    """Names of collections in NFC, as the index has them, however keyboard or disk spell them."""
+    if isinstance(names, str):
+        return unicodedata.normalize("NFC", names)
+    return names and [unicodedata.normalize("NFC", name) for name in names]
 
 
 Words = Annotated[
@@ -52,6 +60,7 @@ Collections = Annotated[
         "--collection",
         "-c",
         metavar="NAME",
+        callback=composed,
         help="Only this collection; repeatable.",
         autocompletion=completing.collections,
         rich_help_panel=FILTERS,

@@ -12,7 +12,7 @@ import typer
 from qmd_py.cli import completing
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, Status, configured, emit, emit_styled, notice, show
-from qmd_py.cli.options import AsOf, Policy
+from qmd_py.cli.options import AsOf, Policy, composed
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
 from qmd_py.records.answers import Scope
@@ -142,7 +142,9 @@ def toc(
 def ls(
     collection: Annotated[
         str | None,
-        typer.Argument(metavar="COLLECTION", autocompletion=completing.collections),
+        typer.Argument(
+            metavar="COLLECTION", callback=composed, autocompletion=completing.collections
+        ),
     ] = None,
     as_json: Json = False,
     policy: Policy = None,
