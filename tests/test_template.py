@@ -85,6 +85,14 @@ def test_a_wrong_template_is_told_before_anything_is_searched(
         assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [("search",), ("query",), ("query", "--batch")])
+def test_a_byte_order_mark_is_no_part_of_a_question(
+    qmd: Qmd, notes: Path, command: tuple[str, ...]
+) -> None:
+    result = qmd(*command, "-", "--json", stdin="\ufeffcool\n")
+    assert json.loads(result.stdout)["query"] == "cool"
+
+
 def test_a_format_is_one_form_among_others(qmd: Qmd, notes: Path) -> None:
     result = qmd("search", "apple", "--format", "{path}", "--json")
     assert result.stderr == "qmd: --json and --format together: choose one\n"

@@ -221,7 +221,7 @@ def question(words: list[str] | None) -> str:
 
 
 def _piped() -> str:
-    return sys.stdin.buffer.read().decode(errors="replace")
+    return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace")
 
 
 Pipeline = Callable[[Reader, str, Ask, Models, datetime.datetime], Answer]
