@@ -71,6 +71,7 @@ def test_nothing_found_gives_no_line(qmd: Qmd, notes: Path) -> None:
         pytest.param("{pid:c}", "can only be formatted as", id="a number as a character"),
         pytest.param("{pid:999999999}", "cannot be wider than 1000", id="a width too large"),
         pytest.param("{score:.999999f}", "cannot be wider than 1000", id="a precision too large"),
+        pytest.param("{score:" + "9" * 5000 + "}", "cannot be wider than 1000", id="long digits"),
         pytest.param("{path", "write a brace itself as {{ or }}", id="never closed"),
         pytest.param("path}", "write a brace itself as {{ or }}", id="never opened"),
     ],

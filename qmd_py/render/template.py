@@ -12,6 +12,7 @@ Value: TypeAlias = str | int | float
 
 _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\0": "\0", "\\\\": "\\"}
 _WIDEST = 1000  # a wider column is a slip, and could fill the memory
+_LONGEST = 9  # digits; Python reads no number of some thousands
 
 
 class Template:
@@ -50,7 +51,8 @@ def _check(name: str, spec: str, conversion: str | None) -> None:
         raise UsageError(f"--format: no field '{name}': there are {', '.join(_SAMPLE)}")
     if conversion or "{" in spec or spec.endswith("c"):
         raise UsageError(f"--format: '{name}' can only be formatted as in {{score:.2f}}")
-    if any(int(number) > _WIDEST for number in re.findall(r"\d+", spec)):
+    numbers = re.findall(r"\d+", spec)
+    if any(len(number) > _LONGEST or int(number) > _WIDEST for number in numbers):
         raise UsageError(f"--format: '{name}' cannot be wider than {_WIDEST}")
     try:
         format(_SAMPLE[name], spec)
