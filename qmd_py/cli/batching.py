@@ -12,7 +12,7 @@ from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import Status, emit, notice
 from qmd_py.cli.printing import Shown, formatted
 from qmd_py.cli.searching import pipeline
-from qmd_py.errors import UsageError
+from qmd_py.errors import PolicyUnknown, UsageError
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import Models
@@ -68,10 +68,11 @@ def answer_each(
 ) -> None:
     """Answer every question as it comes, one JSON object a line; a wrong one gets its error.
 
+    While no policy is known that should decide, the answer is that it stops.
+
     Raises:
         UsageError: there are no questions.
-        Exit: nothing was found for any of them, or one was wrong.
-        PolicyUnknown: a policy has to decide, and there is none.
+        Exit: nothing was found for any of them, one was wrong, or no policy was known.
     """
     statuses = set()
     config = admission.config
@@ -90,6 +91,10 @@ def answer_each(
             except UsageError as error:  # the other questions can be answered all the same
                 statuses.add(Status.ERROR)
                 _tell(typed, str(error), shown)
+            except PolicyUnknown as error:  # it may be mended before the next question
+                statuses.add(Status.ERROR)
+                emit(formatted(now.stopped("query", text), shown, config.settings.max_bytes))
+                notice(f"{typed}: {error}")
             else:
                 statuses.add(Status.FOUND if found.hits else Status.NOTHING_FOUND)
                 emit(formatted(found, shown, config.settings.max_bytes))

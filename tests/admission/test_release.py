@@ -220,6 +220,21 @@ def test_a_policy_that_is_not_clear_stops(
     assert qmd("get", "adapter-v3.md", "--policy", file).exit_code == 2
 
 
+def test_every_question_of_a_batch_is_told_that_a_policy_is_not_known(
+    indexed: Path, qmd: Qmd, tmp_path: Path
+) -> None:
+    file = tmp_path / "unclear.toml"
+    file.write_text("version = 1")
+    alone = json.loads(qmd("query", "adapter", "--policy", file, "--json").stdout)
+    result = qmd("query", "--batch", "--policy", file, stdin="adapter\nschema\n")
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert first | {"retrieved_at": ""} == alone | {"retrieved_at": ""}
+    assert (second["query"], second["reasons"]) == ("schema", ["unknown-policy"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("qmd: adapter: unknown-policy: ")
+    assert result.stderr.count("\n") == 2
+
+
 def test_admit_without_any_policy_stops(indexed: Path, qmd: Qmd) -> None:
     result = qmd("query", *ASKED, "--admit")
     assert result.exit_code == 2
