@@ -1,7 +1,8 @@
 """The first stage: a question → runs."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,9 @@ them moves nDCG@5 by less than its standard error on our judged questions.
 
 _PLACE_WEIGHTS: Weights = (0.0, 0.0, 2.0, 1.0, 0.5)
 """The same for choosing a place inside a note, where all chunks have its title in common."""
+
+_RESPELLED = 20
+"""Unknown words that may be slips of others; a question with more is a pasted text."""
 
 _SECOND_BEST = 0.15
 """How much a note's second best chunk counts in its dense score, beside its best.
@@ -73,7 +77,9 @@ def understand(store: Reader, text: str, analyzer: Analyzer) -> Asked:
     """
     query = parse(text, analyzer)
     unknown = [word for word in query.words if not word.prefix and not store.knows(word.terms)]
-    near = [found for word in unknown if (found := _respelled(store, word, analyzer))]
+    slips = [word for word in unknown if _may_be_a_slip(word, analyzer)][:_RESPELLED]
+    terms_from = functools.cache(store.terms_from)  # for the words that begin alike
+    near = [found for word in slips if (found := _respelled(terms_from, word, analyzer))]
     asked = len(query.words) + len(query.phrases)
     known = asked - len(unknown) + len(near) / 2
     respelled = replace(query, words=tuple(near), phrases=(), required=query.phrases)
@@ -270,17 +276,21 @@ def dense_notes(run: Run) -> dict[int, float]:
     return notes_of(run, _SECOND_BEST)
 
 
-def _respelled(store: Reader, word: Word, analyzer: Analyzer) -> Word | None:
+def _may_be_a_slip(word: Word, analyzer: Analyzer) -> bool:
+    parts = analyzer.words(word.typed)
+    return len(parts) == 1 and any(map(str.isalpha, parts[0]))
+
+
+def _respelled(
+    terms_from: Callable[[str], list[str]], word: Word, analyzer: Analyzer
+) -> Word | None:
     from qmd_py import spelling
 
-    parts = analyzer.words(word.typed)
-    if len(parts) != 1 or not any(map(str.isalpha, parts[0])):
-        return None
     typed = analyzer.opening(word.typed)[1]
     # a slip in the first letter is rare, and without it every term would have to be read
-    near = spelling.nearest(typed, store.terms_from(typed[0]))
+    near = spelling.nearest(typed, terms_from(typed[0]))
     if not near and (heard := spelling.other_alphabet(typed)):
-        near = spelling.nearest(heard, store.terms_from(heard[0]), sounded=True)
+        near = spelling.nearest(heard, terms_from(heard[0]), sounded=True)
     found = dict.fromkeys(term for one in near for term in (one, *analyzer.words(one)))
     return Word(word.typed, tuple(found)) if found else None
 

@@ -71,6 +71,26 @@ def test_unknown_words_are_looked_for_as_their_nearest(
         assert term in found[typed]
 
 
+def test_of_a_pasted_text_the_first_unknown_words_are_looked_for(
+    store: Writer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, folder, {"a.md": "A plugin for the frontmatter."})
+    read: list[str] = []
+    whole = store.terms_from
+
+    def terms_from(beginning: str) -> list[str]:
+        read.append(beginning)
+        return whole(beginning)
+
+    monkeypatch.setattr(store, "terms_from", terms_from)
+    numbers = " ".join(map(str, range(30)))
+    pasted = " ".join(f"frontmater{chr(letter)}" for letter in range(ord("a"), ord("z")))
+    found = understood(store, f"{numbers} {pasted} plugni")
+    assert list(found.respelled) == pasted.split()[:20]
+    assert read == ["f"]
+    assert understood(store, f"{numbers} plugni").respelled.keys() == {"plugni"}
+
+
 @pytest.mark.parametrize(
     ("question", "coverage"),
     [
