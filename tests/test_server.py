@@ -128,6 +128,8 @@ class TestTools:
         assert expander.asked == []
         tools.call(desk, "search", {"query": "apples", "intent": "to eat"})
         assert expander.asked == ["apples"]
+        tools.call(desk, "search", {"query": "bread", "rerank": False})
+        assert expander.asked == ["apples"]
 
     def test_blank_fields_are_no_fields(self, ask: Ask) -> None:
         plain = ask("search", query="an hour to rise", rerank=False)

@@ -60,8 +60,8 @@ def search(desk: Desk, given: Given) -> Reply:
     with contextlib.ExitStack() as stack:
         models = Models()
         if text:
-            reranker = given.flag("rerank", True)
-            models = stack.enter_context(desk.models.lent(expander=not own, reranker=reranker))
+            slow = given.flag("rerank", True)
+            models = stack.enter_context(desk.models.lent(expander=slow and not own, reranker=slow))
         reading, gate = stack.enter_context(desk.admission())
         if models.expander or models.reranker:
             cache = stack.enter_context(contextlib.closing(Cache(desk.config.cache)))
