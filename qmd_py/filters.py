@@ -88,7 +88,7 @@ def scope(store: Reader, typed: Filters) -> Scope:
         return wide
     notes: Iterable[StoredNote] = store.notes_of(wide)
     for one in conditions:
-        notes = _meeting(one, list(notes))
+        notes = _meeting(store, one, list(notes))
     found = {
         note.pid
         for note in notes
@@ -158,19 +158,22 @@ def written(note: StoredNote) -> float:
         return note.state.mtime_ns / 1e9
 
 
-def _meeting(one: Condition, notes: Sequence[StoredNote]) -> Iterator[StoredNote]:
+def _meeting(store: Reader, one: Condition, notes: Sequence[StoredNote]) -> Iterator[StoredNote]:
     """The notes that meet a condition.
 
     Raises:
-        NotFound: none of them has the property at all.
+        NotFound: no note of the index has the property at all.
     """
-    values = [list(_values(note.metadata, name_key(one.key))) for note in notes]
-    if notes and not any(values):
-        known = {key for note in notes for key in note.metadata}
-        raise NotFound(
-            f"no note has the property '{one.key}'{spelling.suggestion(name_key(one.key), known)}: "
-            "properties are the keys of the front matter"
-        )
+    key = name_key(one.key)
+    values = [list(_values(note.metadata, key)) for note in notes]
+    if not any(values):
+        everything = [note.metadata for note in store.notes_of(Scope())]
+        if everything and not any(True for metadata in everything for _ in _values(metadata, key)):
+            known = {name for metadata in everything for name in metadata}
+            raise NotFound(
+                f"no note has the property '{one.key}'{spelling.suggestion(key, known)}: "
+                "properties are the keys of the front matter"
+            )
     return (note for note, found in zip(notes, values, strict=True) if any(map(one.holds, found)))
 
 
