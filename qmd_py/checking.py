@@ -171,6 +171,7 @@ def _drift(store: Reader, space: Space, embedder: Embedder, file: vectors.Vector
     if not texts:
         return Finding("vectors", "good", "none is of a note")
     again = embedder.passages(texts)
+    vectors.check_length(again, space.dimensions)
     before = file.rows(space.rows)[[row for row, _ in held]]
     least = float((again * before).sum(axis=1).min())
     if not least >= _SAME:  # NaN too

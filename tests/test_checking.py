@@ -265,6 +265,21 @@ def test_an_embedder_on_a_server_that_is_away_is_told(
     assert all(one["step"] for one in bad)
 
 
+def test_a_model_whose_vectors_have_another_length_is_told(
+    qmd: Qmd, healthy: Path, fake: FakeEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fake.passages
+    monkeypatch.setattr(fake, "passages", lambda texts: whole(texts)[:, :32])
+    shown = qmd("doctor", "--json")
+    assert (shown.exit_code, shown.stderr) == (2, ""), shown.output
+    (bad,) = [one for one in findings(shown) if one["state"] == "bad"]
+    assert (bad["what"], bad["said"]) == (
+        "vectors",
+        "the model gives 32 numbers a vector, the index has 64",
+    )
+    assert bad["step"] == "run 'qmd embed --force' if it was changed on purpose"
+
+
 def test_a_model_that_gives_nan_has_drifted(healthy: Path, isolated: Path) -> None:
     with Reader.open(isolated / "index.sqlite") as store:
         found = list(checking._vectors(store, FailingEmbedder("bread"), ()))
