@@ -319,6 +319,10 @@ def test_eval_prints_a_table_and_times(qmd: Qmd, notes: Path) -> None:
 
 
 TREC = "1 0 apples.md 1\n"
+SAVED = (
+    '{"sets": {"s": [{"id": "1", "category": "all", "paths": [], "values": {"RR": 0.5}, '
+    '"seconds": 1}]}}'
+)
 
 
 @pytest.mark.parametrize(
@@ -362,6 +366,24 @@ TREC = "1 0 apples.md 1\n"
             "eval a.qrels --queries q.tsv",
             "a.qrels is not a set of judged questions",
             id="a grade left out",
+        ),
+        *(
+            pytest.param(
+                {"a.qrels": f"1 0 apples.md {grade}\n", "q.tsv": "1\tx\n"},
+                "eval a.qrels --queries q.tsv",
+                "a.qrels is not a set of judged questions",
+                id=f"a grade that is {grade}",
+            )
+            for grade in ("inf", "nan", "-inf", "1e308")
+        ),
+        *(
+            pytest.param(
+                {"a.json": SAVED.replace("0.5", value)},
+                "eval --compare a.json a.json",
+                "a.json is not a run saved by 'qmd eval -o'",
+                id=f"a saved value that is {value[:9]}",
+            )
+            for value in ("NaN", "Infinity", '"0.5"', "null", "true", "9" * 400)
         ),
         pytest.param(
             {"a.qrels": TREC, "q.tsv": "1 x\n"},

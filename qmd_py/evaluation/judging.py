@@ -5,10 +5,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from qmd_py import measures
 from qmd_py.errors import UsageError
-from qmd_py.evaluation.questions import Question, QuestionSet, normal
+from qmd_py.evaluation.questions import Question, QuestionSet, normal, number
 from qmd_py.records.answers import Hit
 
 MEASURES: Mapping[str, Callable[[Sequence[str], measures.Gains], float]] = {
@@ -119,8 +120,9 @@ def save(file: Path, sets: Mapping[str, Sequence[Judged]], about: Mapping[str, o
         UsageError: it cannot be written.
     """
     saved = {**about, "sets": {name: [asdict(one) for one in got] for name, got in sets.items()}}
+    text = json.dumps(saved, ensure_ascii=False, indent=1, allow_nan=False)
     try:
-        file.write_text(json.dumps(saved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        file.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from error
 
@@ -133,17 +135,21 @@ def load(file: Path) -> dict[str, tuple[Judged, ...]]:
     """
     try:
         sets = json.loads(file.read_text(encoding="utf-8"))["sets"]
-        return {
-            name: tuple(
-                Judged(o["id"], o["category"], tuple(o["paths"]), o["values"], o["seconds"])
-                for o in judged
-            )
-            for name, judged in sets.items()
-        }
+        return {name: tuple(map(_loaded, judged)) for name, judged in sets.items()}
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{file} is not a run saved by 'qmd eval -o': {error!r}") from error
+
+
+def _loaded(row: Mapping[str, Any]) -> Judged:
+    return Judged(
+        str(row["id"]),
+        str(row["category"]),
+        tuple(map(str, row["paths"])),
+        {name: number(value) for name, value in row["values"].items()},
+        number(row["seconds"]),
+    )
 
 
 def _right_section(question: Question, hits: Sequence[Hit]) -> float:

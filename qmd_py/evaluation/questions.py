@@ -12,6 +12,8 @@ from qmd_py.errors import UsageError
 
 T = TypeVar("T")
 
+_MOST = 1e9  # so that sums of grades stay finite
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -80,6 +82,17 @@ def normal(path: str) -> str:
     return unicodedata.normalize("NFC", path)
 
 
+def number(value: object) -> float:
+    """A grade or a measured value.
+
+    Raises:
+        ValueError: it is no number, or beyond all bounds.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _MOST:
+        return float(value)
+    raise ValueError(f"{value!r:.20} is no number to reckon with")
+
+
 def _parsed(file: Path, parse: Callable[[str], Sequence[T]]) -> Sequence[T]:
     try:
         found = parse(file.read_text(encoding="utf-8"))
@@ -117,7 +130,7 @@ def _qrels(text: str) -> list[tuple[str, str, float]]:
     for line in filter(str.strip, text.splitlines()):
         id_, _, rest = line.split(None, 2)
         path, grade = rest.rsplit(None, 1)
-        found.append((id_, normal(path), float(grade)))
+        found.append((id_, normal(path), number(float(grade))))
     return found
 
 
