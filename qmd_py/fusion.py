@@ -36,7 +36,8 @@ def rrf(
             scores[id_] = scores.get(id_, 0.0) + weight / (rrf_k + rank)
     best = _best(runs, weights, rrf_k)
     ordered = sorted(scores.items(), key=lambda item: -item[1])
-    return {id_: score / best for id_, score in ordered} if best else dict(ordered)
+    # rounding may lead a hair above 1
+    return {id_: min(score / best, 1.0) for id_, score in ordered} if best else dict(ordered)
 
 
 def contributions(
