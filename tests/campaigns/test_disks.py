@@ -298,7 +298,7 @@ def _finds_the_steady_note(mode: str, file: Path) -> None:
     from qmd_py.search.asking import Ask
 
     now = datetime.datetime.now(datetime.UTC)
-    with Reader.open(file) as store:
+    with Reader.open(file) as store, store.snapshot():
         found = pipeline(mode)(store, "zebras yaks", Ask(limit=1), Models(FakeEmbedder()), now)
     assert found.hits[0].path == "steady.md", (mode, found)
 
