@@ -19,7 +19,7 @@ DATE_KEYS = ("date", "updated", "modified", "published", "created")
 """Properties that date a note; the first that holds a date counts, else the file's own time."""
 
 _CONDITION = re.compile(r"([^=<>]+)(>=|<=|==|=|>|<)(.*)", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _QUOTED = re.compile(r"\"(.*)\"|'(.*)'", re.DOTALL)
 
 

@@ -5,6 +5,7 @@ import datetime
 import re
 from dataclasses import dataclass
 
+_LONGEST = 40  # characters of a date with everything; texts that are none may have any length
 _DATE = re.compile(r"(\d{4})(?:-?(\d\d)(?:-?(\d\d))?)?", re.ASCII)
 _SECONDS = re.compile(r"[T ]\d\d:?\d\d:?\d\d", re.ASCII)
 _SPACED_ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$|Z$)")
@@ -24,7 +25,10 @@ def span(text: str) -> Span | None:
 
     Without a zone it is that of this machine. None for anything else.
     """
-    stripped = _SPACED_ZONE.sub("", text.strip())
+    stripped = text.strip()
+    if len(stripped) > _LONGEST:
+        return None
+    stripped = _SPACED_ZONE.sub("", stripped)
     try:
         if parts := _DATE.fullmatch(stripped):
             year, month, day = (int(part) if part else None for part in parts.groups())

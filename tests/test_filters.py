@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlite_utils import Database
 
-from qmd_py import spans
+from qmd_py import filters, spans
 from qmd_py.store import schema
 from qmd_py.store.writer import Writer
 
@@ -235,9 +235,12 @@ def test_recent_takes_days_above_none(qmd: Qmd, notes: Path, days: str) -> None:
         ("2026-03-09 10:30:15", 1_773_052_215, 1),
         ("2026-03-09 10:30:00 +03:00", 1_773_041_400, 1),
         ("2026-03-09T10:30:00Z", 1_773_052_200, 1),
+        ("  2026-03-09 10:30:00.123456   +03:00 ", 1_773_041_400.123456, 1),
     ],
 )
-def test_dates_are_spans(zone: Callable[[str], None], text: str, start: int, seconds: int) -> None:
+def test_dates_are_spans(
+    zone: Callable[[str], None], text: str, start: float, seconds: int
+) -> None:
     zone("UTC0")
     span = spans.span(text)
     assert span
@@ -264,6 +267,14 @@ def test_dates_are_spans(zone: Callable[[str], None], text: str, start: int, sec
 )
 def test_what_is_no_date_is_none(text: str) -> None:
     assert spans.span(text) is None
+
+
+@pytest.mark.parametrize("value", ["x{}y", "{}+", "2026{}y", "2026-03-09T10:30:00{}y", "{}"])
+@pytest.mark.parametrize("of", [" ", "1", "\u00a0"])
+def test_no_value_is_too_long_to_be_seen_as_no_date(value: str, of: str) -> None:
+    text = value.format(of * 300_000)  # minutes, when each of them is tried as a beginning
+    assert spans.span(text) is None
+    assert not filters.condition("date>2020").holds(text)
 
 
 def test_a_day_without_a_zone_is_a_day_where_we_are(zone: Callable[[str], None]) -> None:
