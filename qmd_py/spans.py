@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 _LONGEST = 40  # characters of a date with everything; texts that are none may have any length
+_DAY = datetime.timedelta(days=1)
 _DATE = re.compile(r"(\d{4})(?:-?(\d\d)(?:-?(\d\d))?)?", re.ASCII)
 _SECONDS = re.compile(r"[T ]\d\d:?\d\d:?\d\d", re.ASCII)
 _SPACED_ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$|Z$)")
@@ -36,7 +37,7 @@ def span(text: str) -> Span | None:
         moment = datetime.datetime.fromisoformat(stripped)
         if re.match(r"\d{4}-?\d\d-?\d\d[T ]", stripped, re.ASCII | re.IGNORECASE) is None:
             return None
-        seconds = moment.timestamp()
+        seconds = _seconds(moment)
     except (ValueError, OverflowError, OSError):
         return None
     return Span(seconds, seconds + (1 if _SECONDS.search(stripped) else 60))
@@ -53,4 +54,13 @@ def _days(year: int, month: int | None, day: int | None) -> Span:
     ending = first.replace(month=12) if month is None else first
     last_day = calendar.monthrange(year, ending.month)[1] if day is None else day
     last = ending.replace(day=last_day)
-    return Span(first.timestamp(), (last + datetime.timedelta(days=1)).timestamp())
+    if last.date() == datetime.date.max:  # no day comes after it
+        return Span(_seconds(first), _seconds(last) + _DAY.total_seconds())
+    return Span(_seconds(first), _seconds(last + _DAY))
+
+
+def _seconds(moment: datetime.datetime) -> float:
+    """Since 1970; on the calendar's first day, which Python puts into no zone but those named, in UTC."""
+    if moment.tzinfo is None and moment.date() == datetime.date.min:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return moment.timestamp()

@@ -236,6 +236,9 @@ def test_recent_takes_days_above_none(qmd: Qmd, notes: Path, days: str) -> None:
         ("2026-03-09 10:30:00 +03:00", 1_773_041_400, 1),
         ("2026-03-09T10:30:00Z", 1_773_052_200, 1),
         ("  2026-03-09 10:30:00.123456   +03:00 ", 1_773_041_400.123456, 1),
+        ("9999-12-31", 253_402_214_400, 86_400),
+        ("9999", 253_370_764_800, 365 * 86_400),
+        ("0001-01-01", -62_135_596_800, 86_400),
     ],
 )
 def test_dates_are_spans(
@@ -267,6 +270,15 @@ def test_dates_are_spans(
 )
 def test_what_is_no_date_is_none(text: str) -> None:
     assert spans.span(text) is None
+
+
+@pytest.mark.parametrize("name", ["JST-9", "PST8", "X-14", "X12"])
+def test_the_first_and_the_last_day_are_days_everywhere(
+    zone: Callable[[str], None], name: str
+) -> None:
+    zone(name)
+    assert spans.span("0001-01-01")
+    assert spans.span("9999-12-31")
 
 
 @pytest.mark.parametrize("value", ["x{}y", "{}+", "2026{}y", "2026-03-09T10:30:00{}y", "{}"])
