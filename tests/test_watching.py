@@ -148,6 +148,22 @@ def test_a_folder_may_vanish_and_come_back(watched: Watched) -> None:
     until(lambda: watched.finds("dates"))
 
 
+def test_a_name_that_is_not_utf8_is_told_once_and_the_rest_goes_on(watched: Watched) -> None:
+    odd = watched.folder / os.fsdecode(b"caf\xe9.md")
+    odd.write_text("zebras\n")
+    (watched.folder / "c.md").write_text("carrots\n")
+    until(lambda: watched.finds("carrots"))
+    odd.write_text("more zebras\n")
+    (watched.folder / "d.md").write_text("dates\n")
+    until(lambda: watched.finds("dates"))
+    assert watched.stop() == 130
+    told = [line for line in watched.said if line.startswith("qmd: ")]
+    assert len(watched.said) == len(told) + 3
+    assert len(told) == 2
+    assert any("caf\\xe9.md' is not UTF-8" in line for line in told)
+    assert any("cannot tell what changed" in line for line in told)
+
+
 @pytest.mark.bench
 def test_a_new_collection_is_watched_too(watched: Watched, tmp_path: Path) -> None:
     other = tmp_path / "other"

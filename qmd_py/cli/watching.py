@@ -58,7 +58,7 @@ class _Watch:
         self._names = names
         self._embed = embed
         self._pending = embed
-        self._told = ""
+        self._told: set[str] = set()
 
     def run(self) -> None:
         """Watch for ever.
@@ -74,13 +74,21 @@ class _Watch:
             self._update({found.name for found in known})
             waiting = {found.name for found in known}
             places = _places(known)
-            for changed in _changes(places, self._ours):
+            for changed in self._bursts(places):
                 waiting |= {found.name for found in known if _touches(changed, found)}
                 if waiting or self._pending:
                     waiting = self._update(waiting)
                 latest = self._collections(known)
                 if latest != known or _places(latest) != places:
                     break
+
+    def _bursts(self, places: Sequence[tuple[str, int]]) -> Iterator[Set[str]]:
+        """The paths that changed, by bursts; ends after a while where they cannot be told."""
+        try:
+            yield from _changes(places, self._ours)
+        except RuntimeError as error:  # watchfiles' own, of a name that is not UTF-8
+            self._tell(f"cannot tell what changed ({error}): all folders are looked through now")
+            time.sleep(_TICK)
 
     def _collections(self, before: Sequence[Collection]) -> Sequence[Collection]:
         """The collections to watch; as before while the index cannot be read."""
@@ -141,9 +149,9 @@ class _Watch:
         return path.startswith(str(self._config.index.resolve()))
 
     def _tell(self, problem: str) -> None:
-        """Say what is wrong, once for as long as it is."""
-        if problem != self._told:
-            self._told = problem
+        """Say what is wrong, each thing once."""
+        if problem not in self._told:
+            self._told.add(problem)
             notice(problem)
 
 
