@@ -120,6 +120,9 @@ def _settings(store: Reader, config: Config) -> Iterator[Finding]:
     if made_with != (config.settings.languages, config.settings.chunk_chars):
         said = "the index was made with other languages or chunk_chars than are set now"
         yield Finding("settings", "bad", said, "run 'qmd index'")
+    elif count := health.of_other_makes(store, config.settings.make):
+        said = f"{count} notes were made with other languages or chunk_chars than are set now"
+        yield Finding("settings", "bad", said, "run 'qmd index'")
 
 
 def _vectors(store: Reader, embedder: Embedder | None, missing: Sequence[str]) -> Iterator[Finding]:

@@ -46,6 +46,11 @@ class Settings(Value):
     """The address by which an editor opens a line, with `{path}` and perhaps `{line}`, or `none`: no
     links; None: a `file://` address."""
 
+    @property
+    def make(self) -> str:
+        """Those that decide how a note comes out, as the index keeps them with each."""
+        return f"{','.join(self.languages)} {self.chunk_chars}"
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Config(Value):

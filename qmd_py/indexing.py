@@ -19,7 +19,7 @@ from qmd_py.records.notes import Collection
 from qmd_py.records.stored import FileState
 from qmd_py.relinking import Relinking
 from qmd_py.reports import IndexReport
-from qmd_py.store import references
+from qmd_py.store import health, references
 from qmd_py.store.rows import Rows
 from qmd_py.store.writer import KnownFile, Writer
 
@@ -97,15 +97,19 @@ def changes(store: Writer, collection: Collection, settings: Settings) -> frozen
 
 def fingerprint(settings: Settings) -> str:
     """What decides how a note's chunks and terms come out."""
-    languages = ",".join(settings.languages)
     versions = f"terms {terms.VERSION} chunks {chunking.VERSION} passages {passages.VERSION}"
-    return f"{versions} {references.MADE_WITH} {languages} {settings.chunk_chars}"
+    return f"{versions} {references.MADE_WITH} {settings.make}"
 
 
-def needs_making_anew(store: Writer, settings: Settings) -> bool:
+def settings_changed(store: Writer, settings: Settings) -> bool:
     """Whether the index was made with other settings than these."""
     made_with = (store.languages, store.chunk_chars)
     return bool(store.languages) and made_with != (settings.languages, settings.chunk_chars)
+
+
+def needs_making_anew(store: Writer, settings: Settings) -> bool:
+    """Whether the index or a note in it, as of a run that was killed, was made with other settings."""
+    return settings_changed(store, settings) or health.of_other_makes(store, settings.make) > 0
 
 
 def remember(store: Writer, settings: Settings) -> None:

@@ -158,6 +158,13 @@ def other_settings(home: Path, folder: Path) -> None:
     (home / "qmd-py/config.toml").write_text("chunk_chars = 900")
 
 
+def two_settings(home: Path, folder: Path) -> None:
+    sql(
+        home / "index.sqlite",
+        "UPDATE notes SET made_by = replace(made_by, ' en,', ' de,') WHERE pid = 1",
+    )
+
+
 @pytest.mark.parametrize(
     ("harm", "what", "step"),
     [
@@ -175,6 +182,7 @@ def other_settings(home: Path, folder: Path) -> None:
         (no_cache, "cache", "run 'qmd cache clear', or delete it"),
         (no_model, "model", "check the path"),
         (other_settings, "settings", "run 'qmd index'"),
+        (two_settings, "settings", "run 'qmd index'"),
     ],
 )
 def test_what_is_wrong_is_told_with_the_next_step(

@@ -15,6 +15,7 @@ import pytest
 
 import qmd_py
 from qmd_py.render import styled
+from qmd_py.store.writer import Writer
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -731,6 +732,40 @@ def test_an_odd_index_path_is_one_and_the_same_index(qmd: Qmd, folder: Path) -> 
         with sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True) as connection:
             assert connection.execute("SELECT count(*) FROM notes").fetchone() == (1,)
         connection.close()
+
+
+@pytest.mark.parametrize("command", [("collection", "add"), ("index",)])
+def test_a_folder_that_comes_after_other_settings_makes_the_index_anew(
+    qmd: Qmd, notes: Path, isolated: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (isolated / "qmd-py").mkdir()
+    (isolated / "qmd-py/config.toml").write_text('languages = ["de"]')
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "apfel.md").write_text("apples\n")
+    shown = qmd(*command, other, "--no-embed")
+    assert shown.stdout == "notes: 3 changed\nother: 1 new\n"
+    assert qmd("search", "apples", "-l").stdout.count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    "command", ["index -c notes --no-embed", "search apples --refresh -c notes"]
+)
+def test_an_index_of_two_makes_is_made_anew_whole(
+    qmd: Qmd, notes: Path, isolated: Path, tmp_path: Path, command: str
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.md").write_text("bread\n")
+    qmd("index", "--no-embed", other)
+    with Writer.open(isolated / "index.sqlite") as store, store.batch():
+        # as a run leaves it that is killed after the first of two collections
+        store.execute(
+            "UPDATE notes SET made_by = replace(made_by, ' 1400', ' 900') WHERE path = 'b.md'"
+        )
+    told = qmd(*command.split()).output
+    assert "other: 1 changed\n" in told
+    assert "other" not in qmd(*command.split()).output
 
 
 def test_the_index_option_wins_over_the_variable_over_the_settings(

@@ -1,7 +1,7 @@
 """`qmd index`, `status` and `collection …`: what is indexed."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -132,7 +132,7 @@ def add(
     with Writer.open(config.index) as store:
         added = indexing.add_collection(store, folder, name, globs or (), ignores or ())
         _tell_of_overlap(indexing.overlapping(store, added), added)
-        problems = _run(store, [added], config, prune=False)
+        problems = _run(store, _of_one_make(store, {added.name}, config), config, prune=False)
         if not no_embed:
             _embed(store, config)
     if problems:
@@ -259,12 +259,19 @@ def _chosen(
     for added in store.collections():
         if added.name in wanted - known:
             _tell_of_overlap(indexing.overlapping(store, added), added)
-    if indexing.needs_making_anew(store, config.settings):
-        wanted = set()  # all terms have to be of one make, or a question fits only some of them
-    chosen = [found for found in store.collections() if not wanted or found.name in wanted]
+    chosen = _of_one_make(store, wanted, config)
     if not chosen:
         raise UsageError(_NONE_YET)
     return chosen
+
+
+def _of_one_make(store: "Writer", wanted: Set[str], config: Config) -> Sequence[Collection]:
+    """The collections of these names, or all: all terms have to be of one make, or a question fits only some."""
+    from qmd_py import indexing
+
+    if not wanted or indexing.needs_making_anew(store, config.settings):
+        return store.collections()
+    return [found for found in store.collections() if found.name in wanted]
 
 
 def _run(

@@ -110,7 +110,7 @@ class _Watch:
             with Reader.open(self._config.index):
                 pass  # opening one for writing would make it anew
             with Writer.open(self._config.index) as store:
-                anew = indexing.needs_making_anew(store, self._config.settings)
+                anew = indexing.settings_changed(store, self._config.settings)
                 for found in store.collections():
                     if anew or found.name in names:
                         self._report(indexing.update(store, found, self._config.settings))

@@ -99,7 +99,7 @@ class Refresher:
 
     def _update(self, store: Writer) -> None:
         settings = self._config.settings
-        if indexing.needs_making_anew(store, settings):
+        if indexing.settings_changed(store, settings):
             self.problem = "the settings have changed: run 'qmd index' to make the index anew"
             return
         for collection in store.collections():

@@ -73,6 +73,14 @@ def _agrees(connection: sqlite3.Connection, table: str) -> bool:
     return True
 
 
+def of_other_makes(store: Reader, make: str) -> int:
+    """How many notes were made with other settings than these."""
+    [(count,)] = store.rows(
+        "SELECT count(*) FROM notes WHERE instr(made_by || ' ', ?) = 0", [f" {make} "]
+    )
+    return int(count)
+
+
 def orphans(store: Reader, space: Space) -> int:
     """How many vectors belong to passages that no note has any more."""
     [(count,)] = store.rows(
