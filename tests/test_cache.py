@@ -598,6 +598,23 @@ def test_clear_forgets(qmd: "Callable[..., Result]", kept: Path) -> None:
     assert json.loads(qmd("cache", "show", "--json").stdout)["scores"] == 0
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_clear_forgets_what_models_have_read(
+    qmd: "Callable[..., Result]", kept: Path, there: bool
+) -> None:
+    ours = [
+        cache_file.state_file(kept.parent, bytes(12)),
+        kept.with_name(f"prefix-{'0' * 24}.123456"),
+    ]
+    others = [kept.with_name(name) for name in ("prefix-notes.state", "prefix-list.txt")]
+    for file in [*ours, *others]:
+        file.touch()
+    if not there:
+        kept.unlink()
+    assert qmd("cache", "clear", "--force").exit_code == 0
+    assert [file.exists() for file in [*ours, *others]] == [False, False, True, True]
+
+
 def test_clear_says_when_the_folder_may_not_be_entered(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

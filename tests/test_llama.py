@@ -559,6 +559,16 @@ class TestExpander:
             assert model.expand(QUESTION) == whole
         assert kept.read_bytes() == sound
 
+    def test_it_is_not_kept_where_nothing_shall_be(self, files, qmd, folder, isolated) -> None:
+        (folder / "a.md").write_text("# Bread\n\nBread.\n")
+        qmd("index", folder, "--no-embed")
+        asked = ("query", QUESTION, "--expander", files["writer"], "--no-rerank")
+        kept = []
+        for more in (["--no-cache"], []):
+            qmd(*asked, *more)
+            kept.append(len(list(isolated.rglob("prefix-*"))))
+        assert kept == [0, 1]
+
     def test_where_it_cannot_be_kept_all_goes_on(self, files, whole, tmp_path) -> None:
         (tmp_path / "file").touch()
         with expander(files["writer"], tmp_path / "file" / "folder") as model:

@@ -6,6 +6,7 @@ keeps nothing, and `problem` says why.
 
 import contextlib
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +38,14 @@ _SCHEMA = (
 )
 
 _Found = TypeVar("_Found")
+
+
+_STATE = re.compile(r"prefix-[0-9a-f]{24}\.(?:state|[0-9]+)")  # whole, or half written
+
+
+def state_file(folder: Path, digest: bytes) -> Path:
+    """Where the state of a model that has read some beginning is kept, by 12 bytes that name both."""
+    return folder / f"prefix-{digest.hex()}.state"
 
 
 class CacheFile:
@@ -81,18 +90,27 @@ class CacheFile:
         db.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000:.0f}")
 
     def clear(self) -> bool:
-        """Forget everything and give the room back; False when it fails."""
+        """Forget everything, states of models beside the file too, and give the room back.
+
+        False when it fails.
+        """
         try:
-            if not self.path.is_file():
-                return True
+            there = self.path.is_file()
+            if there and not self.write(_forget_all):
+                return False
+            for state in self.path.parent.glob("prefix-*"):
+                if _STATE.fullmatch(state.name):
+                    state.unlink(missing_ok=True)
         except OSError as error:
             return self._mended(error)
-        if not self.write(_forget_all):
-            return False
+        if there:
+            self._give_back()
+        return True
+
+    def _give_back(self) -> None:
         with contextlib.suppress(sqlite3.Error):  # a reader may need the old pages
             self._opened().execute("VACUUM")
             self._opened().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return True
 
     def bytes(self) -> int:
         """What it takes on disk, the log included."""

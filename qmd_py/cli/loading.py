@@ -26,8 +26,16 @@ DEVICES: Mapping[str, bool | None] = {"auto": None, "cpu": False, "metal": True,
 class Loader:
     """Finds the models that the settings, or the options of a command, choose."""
 
-    def __init__(self, settings: Config, *, device: str = "auto") -> None:
+    def __init__(self, settings: Config, *, device: str = "auto", keeping: bool = True) -> None:
+        """Take note of the settings.
+
+        Args:
+            settings: which models are chosen.
+            device: where to compute.
+            keeping: whether a model may keep on disk what it has read.
+        """
         self._config = settings
+        self._keeping = keeping
         self._gpu = uses_gpu(device)
         self._threads = config.threads()
         self._missing: list[str] = []
@@ -128,7 +136,7 @@ class Loader:
             prompt=spec.prompt or "chat",
             threads=self._threads,
             gpu=self._gpu,
-            prefix_folder=self._config.cache.parent,
+            prefix_folder=self._config.cache.parent if self._keeping else None,
         )
 
     def _reranker(self, choice: str | None, passage_tokens: int) -> Reranker | None:

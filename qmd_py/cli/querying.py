@@ -168,7 +168,7 @@ def query(
             cache=cache,
         )
         own = bool(handed.variants or handed.queries)
-        models = Loader(config, device=device).models(
+        models = Loader(config, device=device, keeping=not no_cache).models(
             expander="none" if no_expand or own else expander,
             reranker="none" if no_rerank else reranker,
             passage_tokens=passage_tokens,

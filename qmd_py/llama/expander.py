@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from qmd_py import gguf
+from qmd_py.cache.file import state_file
 from qmd_py.expansion import lines, prompts
 from qmd_py.expansion.prompts import Prompt
 from qmd_py.records.wordings import Variant
@@ -150,8 +151,8 @@ class LlamaExpander:
     def _kept_prefix(self, head: list[int]) -> Path | None:
         if self._prefix_folder is None:
             return None
-        name = hashlib.blake2b(f"{self._name} {head}".encode(), digest_size=12).hexdigest()
-        return self._prefix_folder / f"prefix-{name}.state"
+        name = hashlib.blake2b(f"{self._name} {head}".encode(), digest_size=12).digest()
+        return state_file(self._prefix_folder, name)
 
 
 def _sound(file: Path) -> bytes | None:
