@@ -17,13 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client
 
-from qmd_py import config, embedding
+from qmd_py import config, embedding, provenance
 from qmd_py.admission import Policy
 from qmd_py.cli.serving import _desk, _token
 from qmd_py.config import Settings
 from qmd_py.errors import Busy
 from qmd_py.models import Models
+from qmd_py.provenance import Live
 from qmd_py.records.answers import Answer
+from qmd_py.records.stored import StoredNote
 from qmd_py.search.hybrid import hybrid
 from qmd_py.server import protocol, teaching, tongues, tools
 from qmd_py.server.desk import Desk
@@ -259,6 +261,25 @@ class TestTools:
             assert reply.failed
             assert reply.texts[0].startswith("access-label-not-granted: ")
         assert answered(tools.call(shut, "status", {}))["policy"] == "1"
+
+    def test_tools_show_the_text_that_was_judged(
+        self, desk: Desk, ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pid = answered(ask("search", query="hour rise"))["results"][0]["pid"]
+        looked = provenance.look
+
+        def changed_afterwards(note: StoredNote, *args: Any, **options: Any) -> Live:
+            live = looked(note, *args, **options)
+            (folder / note.file).write_text("---\naccess: board\n---\n## Rising\n\nClosed.\n")
+            return live
+
+        monkeypatch.setattr(provenance, "look", changed_afterwards)
+        opened = replace(desk, policy=Policy("1", frozenset(), unlabelled_is_open=True))
+        for tool in ("section", "toc", "get"):
+            (folder / "bread.md").write_text(NOTES["bread.md"])
+            path = {"toc_path": ["Rising"]} if tool == "section" else {}
+            reply = tools.call(opened, tool, {"pid": pid, **path})
+            assert (reply.failed, reply.texts[0].split(":")[0]) == (True, "stale-index")
 
 
 HOSTILE = [
