@@ -734,6 +734,16 @@ def test_an_odd_index_path_is_one_and_the_same_index(qmd: Qmd, folder: Path) -> 
         connection.close()
 
 
+def test_a_collection_shows_which_files_are_its_notes(
+    qmd: Qmd, notes: Path, tmp_path: Path
+) -> None:
+    shown = qmd("collection", "show", "notes").stdout
+    texts, documents = "*.md, *.markdown, *.mdx, *.txt, *.org", "*.pdf, *.docx, *.epub, *.htm"
+    assert f"glob    {texts}, {documents}, *.html, *.pptx\n" in shown
+    qmd("collection", "add", tmp_path, "--name", "rst", "--glob", "*.rst", "--no-embed")
+    assert "glob    *.rst\n" in qmd("collection", "show", "rst").stdout
+
+
 @pytest.mark.parametrize("command", [("collection", "add"), ("index",)])
 def test_a_folder_that_comes_after_other_settings_makes_the_index_anew(
     qmd: Qmd, notes: Path, isolated: Path, tmp_path: Path, command: tuple[str, ...]

@@ -11,7 +11,9 @@ from qmd_py.formats.kinds import KINDS, kind_of
 from qmd_py.formats.suffixes import suffix_of
 
 # code only where a collection's globs ask for it: a folder of notes often lies beside some
-_NOTES = (*files.NOTE_GLOBS, *(f"*.{end}" for end, kind in KINDS.items() if kind.name != "code"))
+_DOCUMENTS = (f"*.{end}" for end, kind in KINDS.items() if kind.name != "code")
+NOTE_GLOBS = tuple(dict.fromkeys((*files.NOTE_GLOBS, *_DOCUMENTS)))
+"""Which files are notes where a collection says nothing else."""
 
 
 def notes_below(
@@ -24,7 +26,7 @@ def notes_below(
     """
     absent: dict[str, Counter[str]] = {}
     missing = functools.cache(lambda kind: kind.missing)
-    for found in files.notes_below(root, globs or _NOTES, ignores, max_bytes, walk):
+    for found in files.notes_below(root, globs or NOTE_GLOBS, ignores, max_bytes, walk):
         if lack := missing(kind_of(found.file)):
             absent.setdefault(lack, Counter())[suffix_of(found.file)] += 1
             walk.unseen.append(found.file)

@@ -98,11 +98,13 @@ def collection_lines(collections: "Iterable[Collection]", editor: str | None = N
 
 def collection_details(collection: "Collection", editor: str | None = None) -> list[Line]:
     """Everything about one collection."""
+    from qmd_py.formats.walking import NOTE_GLOBS
+
     return [
         [("name    ", "faint"), HANG, (collection.name, "title")],
         [("folder  ", "faint"), HANG, places.folder(collection.root, collection.root, editor)],
         [("notes   ", "faint"), HANG, (str(collection.notes), "")],
-        [("glob    ", "faint"), HANG, (", ".join(collection.globs) or "*.md, *.markdown", "")],
+        [("glob    ", "faint"), HANG, (", ".join(collection.globs or NOTE_GLOBS), "")],
         [("ignore  ", "faint"), HANG, (", ".join(collection.ignores) or "none of its own", "")],
     ]
 
