@@ -198,11 +198,11 @@ def _by_meaning(
     vectors.check_length(asked, space.dimensions)
     file = vectors.VectorFile(store.file.with_name(space.file), space.dimensions)
     if matching.is_everything(query, scope):
-        scores = file.cosines(space.rows, asked)
+        scores = file.checked(file.cosines(space.rows, asked))
         return [_nearest_of_all(store, space, one) for one in scores]
     rows = embeddings.rows_in_scope(store, space, query, scope)
     chosen = vectors.cosines(file.rows(space.rows)[[row for row, _, _ in rows]], asked)
-    return [_nearest_of(rows, one) for one in chosen]
+    return [_nearest_of(rows, one) for one in file.checked(chosen)]
 
 
 def vectors_of(embedder: Embedder, question: str, variants: Sequence[str]) -> "Matrix":

@@ -100,6 +100,16 @@ class VectorFile:
             list(pool.map(score, range(0, count, _BLOCK)))
         return scores
 
+    def checked(self, scores: "Matrix") -> "Matrix":
+        """Cosines with rows of this file, as they are.
+
+        Raises:
+            IndexUnusable: some are no numbers, as rows that hold none give.
+        """
+        if not np.isfinite(scores).all():
+            raise IndexUnusable(self._damaged())
+        return scores
+
     def _damaged(self) -> str:
         return f"the vectors in {self.file} are damaged: run 'qmd embed --force' to make them anew"
 

@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from qmd_py import embedding, indexing, retrieval
@@ -262,3 +263,17 @@ def test_notes_of_a_run(run: Run, second: float, notes: dict[int, float]) -> Non
     found = retrieval.notes_of(run, second)
     assert found == pytest.approx(notes)
     assert list(found) == list(notes)
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope(paths=("*.md",))], ids=["all", "some"])
+def test_a_vector_that_is_none_is_told(store: Writer, folder: Path, scope: Scope) -> None:
+    """It would be no note's nearest, or every note's."""
+    put(store, folder, {"a.md": "apples grow on trees", "b.md": "bees fly"})
+    embedding.embed(store, FakeEmbedder())
+    (space,) = embeddings.spaces(store)
+    file = store.file.with_name(space.file)
+    content = bytearray(file.read_bytes())
+    content[:8] = np.full(2, np.nan, dtype="<f4").tobytes()
+    file.write_bytes(content)
+    with pytest.raises(IndexUnusable, match="damaged: run 'qmd embed --force'"):
+        dense(store, "apples", scope)
