@@ -101,12 +101,9 @@ def load(environ: Mapping[str, str], index: str | Path | None = None) -> Config:
     # only a file that was asked for by name has to be there
     table = _read_toml(file) if file.is_file() or environ.get("QMD_CONFIG") else {}
     named = index_file(index or environ.get("QMD_INDEX"))
-    chosen = named or project_index() or index_file(table.pop("index", None))
-    table.pop("index", None)
-    models = _path(environ.get("QMD_MODELS_DIR")) or _path(table.pop("models_dir", None))
-    table.pop("models_dir", None)
+    chosen = named or project_index() or index_file(table.get("index"))
+    models = _path(environ.get("QMD_MODELS_DIR")) or _path(table.get("models_dir"))
     policy = _policy(environ, table, file)
-    table.pop("policy", None)
     return Config(
         index=chosen or _data_dir() / "index.sqlite",
         settings=_settings(table, file),
@@ -241,11 +238,19 @@ def _read_toml(file: Path) -> dict[str, object]:
         raise ConfigError(f"cannot read the settings in {file}: {error}") from error
 
 
+_PLACES = {"index", "models_dir", "policy"}
+"""Keys of the settings file that say where something is."""
+
+
 def _settings(table: Mapping[str, object], file: Path) -> Settings:
     known = set(Settings.__slots__)
-    if unknown := sorted(set(table) - known):
+    if unknown := sorted(set(table) - known - _PLACES):
+        from qmd_py import spelling
+
+        names = sorted(known | _PLACES)
+        near = spelling.suggestion(unknown[0], names)
         raise ConfigError(
-            f"unknown setting '{unknown[0]}' in {file}: known are {', '.join(sorted(known))}"
+            f"unknown setting '{unknown[0]}' in {file}{near}: known are {', '.join(names)}"
         )
     languages = table.get("languages", list(DEFAULT_LANGUAGES))
     if not isinstance(languages, list) or not all(isinstance(code, str) for code in languages):

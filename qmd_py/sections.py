@@ -164,7 +164,7 @@ def resolve(document: Document, path: Sequence[str], pid: int | None = None) -> 
 
     The very path comes first. Then one that differs only in case, spaces, numbering, punctuation,
     emoji or Markdown marks. `A > B` and `#anchor`, which people type, may also leave out headings at
-    the start and letters at the ends of words.
+    the start and letters at the ends of words, or begin with the note's title, as hits are shown.
 
     Args:
         document: the note as it is now.
@@ -181,12 +181,14 @@ def resolve(document: Document, path: Sequence[str], pid: int | None = None) -> 
     if not document.spots:
         raise NotFound("the note has no headings: read it whole, with 'qmd get'")
     wanted, typed = _split(document, path)
-    for fits in (_same, _alike, *((_ends_alike, _begins_alike) if typed else ())):
-        found = [spot for spot in document.spots if fits(spot.section, wanted)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise Ambiguous(f"several headings fit {_show(wanted)}: {_list(found, pid)}")
+    inner = _below_title(document, wanted) if typed else None
+    for path in (wanted, inner) if inner else (wanted,):
+        for fits in (_same, _alike, *((_ends_alike, _begins_alike) if typed else ())):
+            found = [spot for spot in document.spots if fits(spot.section, path)]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise Ambiguous(f"several headings fit {_show(path)}: {_list(found, pid)}")
     near = _nearest(document, wanted)
     told = f"the nearest are {_list(near, pid)}" if near else f"it has {_list(document.spots, pid)}"
     raise NotFound(f"no heading {_show(wanted)} in the note now: {told}")
@@ -220,6 +222,12 @@ def _split(document: Document, path: Sequence[str]) -> tuple[list[str], bool]:
         return _stripped(re.split("[>#]", word.lstrip("#").strip())), True
     parts = re.split(r"(?<=\s)>(?=\s)", word)
     return (_stripped(parts), True) if " > " in word else (words, False)
+
+
+def _below_title(document: Document, wanted: Sequence[str]) -> Sequence[str] | None:
+    """What follows the note's title, where a path begins with it."""
+    titled = len(wanted) > 1 and _plain(wanted[0]) == _plain(document.title)
+    return wanted[1:] if titled else None
 
 
 def _stripped(parts: Sequence[str]) -> list[str]:

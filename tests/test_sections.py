@@ -94,6 +94,9 @@ STYLED = ("Usage", "Some code b alias the #1 thing")
         ),
         pytest.param(["1 Installation", "Linux"], LINUX, id="with the number, without its dot"),
         pytest.param(["  🚀  1.  installation ", "linux"], LINUX, id="with other spaces"),
+        pytest.param(
+            ["Tools > 🚀 1. Installation > Linux"], LINUX, id="behind the title, as hits are shown"
+        ),
         pytest.param(["#insTALL > linux"], LINUX, id="beginnings of words, behind a hash"),
         pytest.param(["#windows"], (LINUX[0], "Windows"), id="a heading by itself"),
         pytest.param(STYLED, STYLED, id="a heading's plain text"),

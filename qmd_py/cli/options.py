@@ -71,7 +71,8 @@ Paths = Annotated[
     typer.Option(
         "--path",
         metavar="GLOB",
-        help="Only notes at this path or in this folder; repeatable.",
+        help="Only notes at this path or in this folder, with or without the collection in front; "
+        "repeatable.",
         rich_help_panel=FILTERS,
     ),
 ]
@@ -134,7 +135,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="TEXT",
-        help="A line a note, such as '{path}:{line} {score:.2f}'.",
+        help="A line a note, such as '{file}:{line} {score:.2f}'.",
         rich_help_panel=OUTPUT,
     ),
 ]

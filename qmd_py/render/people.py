@@ -158,7 +158,8 @@ def report_line(report: "IndexReport") -> str:
         for what in ("new", "changed", "moved", "removed")
         if (number := getattr(report, what))
     ]
-    done = ", ".join(counts) or "nothing changed"
+    quiet = report.unchanged or report.passed_over or report.problems
+    done = ", ".join(counts) or ("nothing changed" if quiet else "no notes")
     tail = [f"{report.unchanged} unchanged"] if report.unchanged and counts else []
     if report.unchanged and not counts:
         tail = [_count(report.unchanged, "note")]

@@ -12,7 +12,7 @@ _LOOKED_AT = 60
 """Notes of a collection whose beginnings are read; more told nothing new."""
 
 _CHARACTERS = 1000
-_SHARE = 0.2  # of the notes that tell; below it a language is an exception in the collection
+_SHARE = 0.1  # of the notes that tell; below it a language is an exception in the collection
 
 NAMES = {
     "de": "German", "el": "Greek", "en": "English", "es": "Spanish", "fr": "French",

@@ -51,7 +51,7 @@ def is_everything(query: Query, scope: Scope) -> bool:
     return not (query.phrases or query.required or query.excluded or limited)
 
 
-_MOST_GLOBS = 400  # SQLite takes expressions of 1,000 levels, and each glob is two
+_MOST_GLOBS = 400  # SQLite takes expressions of 1,000 levels, and each glob is one
 _LONGEST_GLOB = 4096  # characters; as long as a path can be on common systems
 _WHOLE_NOTE = " AND n.pid {} (SELECT rowid FROM note_terms WHERE note_terms MATCH ?)"
 
@@ -63,7 +63,7 @@ def _names(names: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
-    """A glob, or, without a wildcard, the very path or folder."""
+    """A glob, or, without a wildcard, the very path or folder; also behind the collection's name."""
     clauses: list[str] = []
     values: list[str] = []
     wanted = list(globs)
@@ -73,16 +73,22 @@ def _globs(globs: Iterable[str]) -> tuple[str, list[str]]:
         glob = unicodedata.normalize("NFC", typed).removeprefix("./")
         if len(glob) > _LONGEST_GLOB:
             raise UsageError(f"a path of {len(glob)} characters: no note's is that long")
-        if any(character in glob for character in "*?"):
-            pattern = glob.replace("[", "[[]").replace("**", "*")
-            clauses.append("n.path GLOB ? OR n.path GLOB ?")
-            # `**/x` means x at any depth, the top included
-            values += [pattern, pattern.removeprefix("*/") if glob.startswith("**/") else pattern]
-        else:
-            folder = glob.rstrip("/") + "/"
-            clauses.append("n.path = ? OR substr(n.path, 1, length(?)) = ?")
-            values += [glob, folder, folder]
+        name, _, below = glob.partition("/")
+        matches, parameters = _glob(glob)
+        inner, further = _glob(below) if below else ("1", [])
+        clauses.append(f"({matches} OR k.name = ? AND ({inner}))")
+        values += [*parameters, name, *further]
     return (f" AND ({' OR '.join(clauses)})", values) if clauses else ("", [])
+
+
+def _glob(glob: str) -> tuple[str, list[str]]:
+    if any(character in glob for character in "*?"):
+        pattern = glob.replace("[", "[[]").replace("**", "*")
+        # `**/x` means x at any depth, the top included
+        top = pattern.removeprefix("*/") if glob.startswith("**/") else pattern
+        return "n.path GLOB ? OR n.path GLOB ?", [pattern, top]
+    folder = glob.rstrip("/") + "/"
+    return "n.path = ? OR substr(n.path, 1, length(?)) = ?", [glob, folder, folder]
 
 
 def _pids(pids: frozenset[int] | None) -> tuple[str, list[str]]:
