@@ -384,6 +384,28 @@ class TestEmbedder:
         alone = np.concatenate([model.queries([text]) for text in self.TEXTS])
         np.testing.assert_array_equal(model.queries(self.TEXTS), alone)
 
+    def test_threads_that_take_a_text_each_give_the_same(self, files, model) -> None:
+        texts = [f"{text} {at}" for at in range(5) for text in self.TEXTS]
+        with LlamaEmbedder(files["encoder"], fingerprint="tiny", threads=3) as several:
+            assert several.batch > model.batch
+            for _ in range(2):
+                np.testing.assert_array_equal(several.passages(texts), model.passages(texts))
+
+    def test_ctrl_c_ends_threads_that_take_a_text_each(self, files, monkeypatch) -> None:
+        begun: list[str] = []
+
+        def pressed(_self: Session, text: str, **_: bool) -> list[int]:
+            begun.append(text)
+            time.sleep(0.01)
+            raise KeyboardInterrupt
+
+        with LlamaEmbedder(files["encoder"], fingerprint="tiny", threads=2) as several:
+            several.passages(["cat"] * several.batch)
+            monkeypatch.setattr(Session, "tokens", pressed)
+            with pytest.raises(KeyboardInterrupt):
+                several.passages(["cat"] * 1000)
+            assert len(begun) < 1000
+
     def test_a_text_longer_than_the_window_is_cut(self, files, model) -> None:
         long = "cat " * 3000
         [found] = model.passages([long])

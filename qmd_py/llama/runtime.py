@@ -306,6 +306,11 @@ class Session:
             batch.logits[len(tokens) - 1] = True
 
 
+def runs_on_gpu(wanted: bool | None) -> bool:
+    """Whether layers go to the GPU, as `Setup.gpu` has it."""
+    return wanted is not False and bool(native.llama_supports_gpu_offload())
+
+
 def _has_amx() -> bool:
     """Whether the processor has matrix tiles, whose kernels crash in many builds of llama.cpp.
 
