@@ -50,10 +50,8 @@ class LlamaEmbedder:
             ModelMissing: there is none.
             ModelFailed: it cannot be opened.
         """
-        gguf.inspect(file, "embed")
-        probe = Setup(64, 64, threads, gpu, embeddings=True, pooling=pooling)
-        with Session(file, probe) as short:
-            self._longest = min(short.trained_context, _LONGEST)
+        trained_on = gguf.inspect(file, "embed").number("context_length") or _LONGEST
+        self._longest = max(1, min(trained_on, _LONGEST))
         full = Setup(self._longest, self._longest, threads, gpu, embeddings=True, pooling=pooling)
         self._file = file
         self._session = Session(file, full)

@@ -106,11 +106,6 @@ class Session:
         return int(native.llama_model_n_embd(self._model))
 
     @property
-    def trained_context(self) -> int:
-        """Tokens the model was trained on."""
-        return int(native.llama_model_n_ctx_train(self._model))
-
-    @property
     def pooling(self) -> int:
         """The pooling in force."""
         return int(native.llama_pooling_type(self._context))
