@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LARGE = 50_000
 """Rows from which a pass goes by blocks: on all threads, and memory holds a few, not the file."""
 
-_BLOCK = 8192  # rows; any multiple of 1024 ends at the end of a page, whatever the dimensions
+_BLOCK = 32_768  # rows; any multiple of 1024 ends at the end of a page, whatever the dimensions
 
 
 class VectorFile:
