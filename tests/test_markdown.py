@@ -523,11 +523,11 @@ def test_hostile_notes_are_parsed(text: str):
     assert parse(text, "stem").lines.lines
 
 
-def test_a_hundred_thousand_headings_have_paths_and_anchors_of_their_own():
-    sections = [s.section for s in parse("## same\n" * 100_000, "stem").spots]
-    assert len({section.path for section in sections}) == 100_000
-    assert len({section.anchor for section in sections}) == 100_000
-    assert sections[-1].path == ("same (100000)",)
+def test_thirty_thousand_headings_have_paths_and_anchors_of_their_own():
+    sections = [s.section for s in parse("## same\n" * 30_000, "stem").spots]
+    assert len({section.path for section in sections}) == 30_000
+    assert len({section.anchor for section in sections}) == 30_000
+    assert sections[-1].path == ("same (30000)",)
 
 
 _TITLES = st.sampled_from(
