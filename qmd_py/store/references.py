@@ -67,14 +67,12 @@ def unread(store: Reader) -> int:
 
 def names(store: Reader, collection: Collection) -> list[Named]:
     """All notes of a collection, by path."""
-    rows = store.rows(f"{_NAMED} WHERE collection = ? ORDER BY path", [collection.id])
-    return [Named(pid, path, title, Reader.strings(names)) for pid, path, title, names in rows]
+    return _called(store.rows(f"{_NAMED} WHERE collection = ? ORDER BY path", [collection.id]))
 
 
 def named(store: Reader, pids: Iterable[int]) -> list[Named]:
     """Some notes; pids that are gone are left out."""
-    rows = store.rows_in(f"{_NAMED} WHERE pid IN ({{}})", pids)
-    return [Named(pid, path, title, Reader.strings(names)) for pid, path, title, names in rows]
+    return _called(store.rows_in(f"{_NAMED} WHERE pid IN ({{}})", pids))
 
 
 def links(store: Reader, collection: Collection) -> list[StoredLink]:
@@ -129,6 +127,10 @@ def are_pending(store: Reader, collection: Collection) -> bool:
 _NAMED = "SELECT pid, path, title, aliases FROM notes"
 _LINK = """SELECT l.pid, ordinal, target, anchor, wiki, line, resolved
     FROM links l JOIN notes n USING (pid)"""
+
+
+def _called(rows: Iterable[tuple[int, str, str, str]]) -> list[Named]:
+    return [Named(pid, path, title, Reader.strings(names)) for pid, path, title, names in rows]
 
 
 def _stored(rows: Iterable[tuple[int, int, str, str, int, int, int | None]]) -> list[StoredLink]:
