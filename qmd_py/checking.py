@@ -34,7 +34,7 @@ def examine(
         embedder: the one that was chosen, if it can be used.
         missing: why it cannot.
     """
-    found = [*_versions(), *_permissions(config)]
+    found = [*_versions(), *_tiles(), *_permissions(config)]
     try:
         with Reader.open(config.index) as store:
             found += [
@@ -62,6 +62,18 @@ def _versions() -> Iterator[Finding]:
         except metadata.PackageNotFoundError:
             said += f", no {name}"
     yield Finding("versions", "good", said)
+
+
+def _tiles() -> Iterator[Finding]:
+    from qmd_py.llama import tiles
+    from qmd_py.llama.tiles import Tiles
+
+    found = tiles.found()
+    if found is Tiles.RIGHT:
+        yield Finding("tiles", "good", "models read on the processor's matrix tiles")
+    elif found is not Tiles.ABSENT:
+        said = "llama.cpp was built so that it cannot use the processor's matrix tiles: models are slower"
+        yield Finding("tiles", "remark", said, f"build it anew: {tiles.REBUILD}")
 
 
 def _permissions(config: Config) -> Iterator[Finding]:

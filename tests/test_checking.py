@@ -17,6 +17,8 @@ import pytest
 
 from qmd_py import checking, config, embedding, indexing, retrieval
 from qmd_py.config import Settings
+from qmd_py.llama import tiles
+from qmd_py.llama.tiles import Tiles
 from qmd_py.passages import passage
 from qmd_py.query import Query
 from qmd_py.records.answers import Scope
@@ -64,7 +66,8 @@ def test_all_is_well(qmd: Qmd, healthy: Path) -> None:
     shown = qmd("doctor", "--json")
     assert (shown.exit_code, shown.stderr) == (0, "")
     assert json.loads(shown.stdout)["well"] is True
-    good = [one["what"] for one in findings(shown) if one["state"] == "good"]
+    told = findings(shown)
+    good = [one["what"] for one in told if one["state"] == "good" and one["what"] != "tiles"]
     assert good == ["versions", "permissions", "index", "vectors", "model", "cache"]
     assert "3 made again, the same (1.000)" in qmd("doctor").stdout
 
@@ -430,3 +433,26 @@ def test_killed_while_giving_room_back_nothing_is_wrong(
     assert embedding.compact(store) == (0 if moment == "Path.unlink" else 40)
     assert wrong(store) == []
     assert the_space(store).rows == 40
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (Tiles.ABSENT, None),
+        (Tiles.RIGHT, ("good", "")),
+        (Tiles.UNUSED, ("remark", f"build it anew: {tiles.REBUILD}")),
+        (Tiles.BROKEN, ("remark", f"build it anew: {tiles.REBUILD}")),
+    ],
+)
+def test_what_becomes_of_matrix_tiles_is_told(
+    qmd: Qmd,
+    healthy: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    found: Tiles,
+    expected: tuple[str, str] | None,
+) -> None:
+    monkeypatch.setattr(tiles, "found", lambda: found)
+    shown = qmd("doctor", "--json")
+    assert shown.exit_code == 0
+    told = [(one["state"], one["step"]) for one in findings(shown) if one["what"] == "tiles"]
+    assert told == ([expected] if expected else [])

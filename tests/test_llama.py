@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import llama_cpp.llama_cpp as native
 import numpy as np
 import pytest
 
@@ -390,6 +391,19 @@ class TestEmbedder:
             assert several.batch > model.batch
             for _ in range(2):
                 np.testing.assert_array_equal(several.passages(texts), model.passages(texts))
+
+    def test_the_file_is_opened_once_for_all_threads(self, files, monkeypatch) -> None:
+        opened: list[bytes] = []
+        load = native.llama_model_load_from_file
+
+        def counted(file: bytes, params: object) -> object:
+            opened.append(file)
+            return load(file, params)
+
+        monkeypatch.setattr(native, "llama_model_load_from_file", counted)
+        with LlamaEmbedder(files["encoder"], fingerprint="tiny", threads=3) as several:
+            several.passages(["cat"] * several.batch)
+        assert len(opened) == 1
 
     def test_ctrl_c_ends_threads_that_take_a_text_each(self, files, monkeypatch) -> None:
         begun: list[str] = []

@@ -71,9 +71,9 @@ class LlamaEmbedder:
 
     def close(self) -> None:
         """Give the memory back."""
-        self._session.close()
         while not self._free.empty():
             self._free.get().close()
+        self._session.close()
 
     @property
     def fingerprint(self) -> str:
@@ -125,9 +125,8 @@ class LlamaEmbedder:
         return np.array(rows, dtype=np.float32).reshape(-1, self.dimensions)
 
     def _open_several(self) -> None:
-        """The file is mapped into memory, so that all share its weights."""
         for _ in range(self._free.qsize(), self._several):
-            self._free.put(Session(self._file, self._alone))
+            self._free.put(Session(self._file, self._alone, beside=self._session))
 
     def _taken(self, text: str) -> "Matrix":
         session = self._free.get()

@@ -22,8 +22,10 @@ except (ImportError, OSError, RuntimeError) as error:  # not built, or for anoth
         f"llama.cpp does not run on this machine ({error}): install llama-cpp-python anew"
     ) from error
 
+from qmd_py.llama import tiles
 from qmd_py.llama.grammar import Grammar
 from qmd_py.llama.interrupt import Interrupt
+from qmd_py.llama.tiles import Tiles
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
@@ -65,8 +67,13 @@ class Setup:
 class Session:
     """One model with one context; close it, or use it as a context manager."""
 
-    def __init__(self, file: Path, setup: Setup) -> None:
+    def __init__(self, file: Path, setup: Setup, *, beside: "Session | None" = None) -> None:
         """Open a model file that has been checked.
+
+        Args:
+            file: the model.
+            setup: how it is opened.
+            beside: a session of the same file, whose weights are shared; it is closed last.
 
         Raises:
             ModelFailed: llama.cpp cannot load it or has no memory for its context.
@@ -74,7 +81,8 @@ class Session:
         _start()
         self.file = file
         self._interrupt = Interrupt()
-        self._model = self._load(setup)
+        self._shared = beside is not None
+        self._model: Any = beside._model if beside else self._load(setup)
         self._context = self._open(setup)
         self._vocabulary = native.llama_model_get_vocab(self._model)
         self._memory = native.llama_get_memory(self._context)
@@ -93,8 +101,7 @@ class Session:
         if self._model:
             native.llama_batch_free(self._batch)
             native.llama_free(self._context)
-            native.llama_model_free(self._model)
-            self._model = None
+            self._free_model()
 
     def stop_at(self, deadline: float) -> None:
         """Let native calls end at this time of the monotonic clock."""
@@ -257,7 +264,7 @@ class Session:
             )
         params.n_gpu_layers = 0 if setup.gpu is False else _ALL_LAYERS
         params.progress_callback = self._interrupt.progress
-        params.use_extra_bufts = not _has_amx()
+        params.use_extra_bufts = tiles.found() is not Tiles.BROKEN
         with self._interrupt.watched():
             model = native.llama_model_load_from_file(os.fsencode(self.file), params)
         if self._interrupt.pressed:
@@ -284,9 +291,14 @@ class Session:
         params.abort_callback = self._interrupt.abort
         context = native.llama_init_from_model(self._model, params)
         if not context:
-            native.llama_model_free(self._model)
+            self._free_model()
             raise ModelFailed(f"not enough memory to run {self.file.name}: choose a smaller model")
         return context
+
+    def _free_model(self) -> None:
+        if not self._shared:
+            native.llama_model_free(self._model)
+        self._model = None
 
     def _fill(self, tokens: Sequence[int], start: int, *, last: bool) -> None:
         batch = self._batch
@@ -304,17 +316,6 @@ class Session:
 def runs_on_gpu(wanted: bool | None) -> bool:
     """Whether layers go to the GPU, as `Setup.gpu` has it."""
     return wanted is not False and bool(native.llama_supports_gpu_offload())
-
-
-def _has_amx() -> bool:
-    """Whether the processor has matrix tiles, whose kernels crash in many builds of llama.cpp.
-
-    GCC drops most of the tile configuration before it is loaded (ggml-org/llama.cpp#26954).
-    """
-    try:
-        return "amx_tile" in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False  # not Linux, so llama.cpp has no such kernels here
 
 
 @functools.cache

@@ -36,9 +36,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib import metadata
 from pathlib import Path
 
 from qmd_py import __version__, config
+from qmd_py.llama import tiles
 from tests.bench import plot, vaults
 from tests.bench.measuring import Command, Cost, OtherFailedError, Pair, Run, paired
 from tests.bench.tools import Models, Ours, Theirs
@@ -419,7 +421,10 @@ def publish(rows: Sequence[Row], about: dict[str, str]) -> None:
     """Put the table into the README, in place of the last one."""
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
     table = "\n".join([header(), *map(line, rows)])
-    told = f"{about['processor']}, {about['threads']} threads, load {about['load']}, {about['date'][:10]}, commit {about['commit'][:12]}."
+    told = (
+        f"{about['processor']}, {about['threads']} threads, matrix tiles {about['tiles']}, "
+        f"load {about['load']}, {about['date'][:10]}, commit {about['commit'][:12]}."
+    )
     _, _, after = rest.partition(END)
     README.write_text(
         f"{before}{BEGIN}{table}\n\n{told}\n\n{_PLOT}\n{END}{after}", encoding="utf-8"
@@ -462,6 +467,8 @@ def machine() -> dict[str, str]:
         "system": platform.platform(),
         "processor": _processor(),
         "threads": str(config.threads()),
+        "llama.cpp": f"llama-cpp-python {metadata.version('llama-cpp-python')}",
+        "tiles": tiles.found().name.lower(),
         "load": f"{os.getloadavg()[0]:.1f}",
     }
 
