@@ -110,11 +110,11 @@ def silent(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     assert capfd.readouterr() == ("", "")
 
 
-def reranker(file: Path, *, passage_tokens: int = 160) -> LlamaReranker:
+def reranker(file: Path, *, passage_tokens: int = 160, threads: int = 1) -> LlamaReranker:
     return LlamaReranker(
         file,
         fingerprint="tiny",
-        threads=1,
+        threads=threads,
         passage_tokens=passage_tokens,
     )
 
@@ -250,6 +250,41 @@ class TestReranker:
             expected = [list(model.scores(one, PASSAGES)) for one in QUESTIONS[:2]]
             turns = zip(*(model.scores(one, PASSAGES) for one in QUESTIONS[:2]), strict=True)
             assert [list(found) for found in zip(*turns, strict=True)] == expected
+
+    @WAYS
+    @pytest.mark.parametrize("threads", [2, 3, 5])
+    def test_readers_side_by_side_say_the_same(self, files, way: str, threads: int) -> None:
+        passages = [f"{passage} {at}" for at in range(6) for passage in PASSAGES]
+        with reranker(files[way]) as one, reranker(files[way], threads=threads) as several:
+            for question in (*QUESTIONS, QUESTIONS[0]):
+                expected = list(one.scores(question, passages))
+                assert list(several.scores(question, passages)) == expected
+
+    def test_readers_may_be_asked_two_questions_in_turns(self, files) -> None:
+        passages = list(PASSAGES) * 3
+        with reranker(files["head"], threads=3) as model:
+            expected = [list(model.scores(one, passages)) for one in QUESTIONS[:2]]
+            turns = zip(*(model.scores(one, passages) for one in QUESTIONS[:2]), strict=True)
+            assert [list(found) for found in zip(*turns, strict=True)] == expected
+
+    def test_who_stops_taking_scores_can_ask_again(self, files) -> None:
+        with reranker(files["head"], threads=3) as model:
+            expected = list(model.scores(QUESTIONS[0], PASSAGES))
+            for number in range(20):
+                left = model.scores(QUESTIONS[number % 2], list(PASSAGES) * 9)
+                next(left)
+                del left
+                assert list(model.scores(QUESTIONS[0], PASSAGES)) == expected
+
+    @pytest.mark.parametrize(
+        ("threads", "readers", "each"),
+        [(1, 1, 1), (2, 2, 1), (3, 3, 1), (4, 4, 1), (5, 4, 1), (6, 3, 2), (8, 4, 2), (11, 2, 5)],
+    )
+    def test_readers_leave_few_threads_without_work(
+        self, files, threads: int, readers: int, each: int
+    ) -> None:
+        model = reranker(files["head"], threads=threads)
+        assert (model._most, model._setup.threads) == (readers, each)
 
     def test_no_passages_no_model(self, files, tmp_path) -> None:
         assert list(reranker(tmp_path / "none.gguf").scores("q", [])) == []
@@ -663,10 +698,11 @@ class TestProcess:
             pytest.param("raise SystemExit(0)", id="exit"),
         ],
     )
-    def test_python_ends_without_a_word(self, files, ending: str) -> None:
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_python_ends_without_a_word(self, files, ending: str, threads: int) -> None:
         done = child(
-            f"model = LlamaReranker(Path({str(files['head'])!r}), fingerprint='', threads=1)",
-            "some = model.scores('q', ['a', 'b', 'c'])",
+            f"model = LlamaReranker(Path({str(files['head'])!r}), fingerprint='', threads={threads})",
+            "some = model.scores('q', ['a', 'b', 'c'] * 9)",
             "next(some)",
             ending,
         )

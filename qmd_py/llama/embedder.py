@@ -1,8 +1,6 @@
 """Bi-encoders on GGUF files: MiniLM, Qwen3-Embedding, EmbeddingGemma and their like."""
 
-import queue
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -11,6 +9,7 @@ import numpy as np
 
 from qmd_py import gguf
 from qmd_py.llama.runtime import Pooling, Session, Setup, runs_on_gpu
+from qmd_py.llama.team import Team
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
@@ -57,7 +56,7 @@ class LlamaEmbedder:
         self._session = Session(file, full)
         self._alone = replace(full, threads=1)
         self._several = threads if threads > 1 and not runs_on_gpu(gpu) else 1
-        self._free: queue.SimpleQueue[Session] = queue.SimpleQueue()
+        self._team = Team(self._several, self._beside)
         self._prefixes = query_prefix, passage_prefix
         self._scale = scale
         kind = f"{self._session.pooling} {query_prefix!r} {passage_prefix!r}"
@@ -71,8 +70,7 @@ class LlamaEmbedder:
 
     def close(self) -> None:
         """Give the memory back."""
-        while not self._free.empty():
-            self._free.get().close()
+        self._team.close()
         self._session.close()
 
     @property
@@ -116,24 +114,15 @@ class LlamaEmbedder:
 
         Of many texts each thread takes its own: threads that share one wait for each other.
         """
+        whole = [prefix + text for text in texts]
         if len(texts) < _EACH or self._several == 1:
-            rows = [self._one(self._session, prefix + text) for text in texts]
+            rows = [self._one(self._session, text) for text in whole]
         else:
-            self._open_several()
-            with ThreadPoolExecutor(self._several) as pool:
-                rows = list(pool.map(lambda text: self._taken(prefix + text), texts))
+            rows = list(self._team.results(self._one, whole))
         return np.array(rows, dtype=np.float32).reshape(-1, self.dimensions)
 
-    def _open_several(self) -> None:
-        for _ in range(self._free.qsize(), self._several):
-            self._free.put(Session(self._file, self._alone, beside=self._session))
-
-    def _taken(self, text: str) -> "Matrix":
-        session = self._free.get()
-        try:
-            return self._one(session, text)
-        finally:
-            self._free.put(session)
+    def _beside(self) -> Session:
+        return Session(self._file, self._alone, beside=self._session)
 
     def _one(self, session: Session, text: str) -> "Matrix":
         tokens = session.tokens(text, ends=True)

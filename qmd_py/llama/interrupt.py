@@ -1,11 +1,11 @@
-"""Ctrl-C and deadlines during native calls."""
+"""Ctrl-C, deadlines and work given up during native calls."""
 
 import contextlib
 import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import llama_cpp.llama_cpp as native
 
@@ -20,6 +20,7 @@ class Interrupt:
     def __init__(self) -> None:
         self.pressed = False
         self.deadline = math.inf
+        self.given_up: Callable[[], bool] = bool
         self.abort = native.ggml_abort_callback(lambda _data: self._over())
         self.progress = native.llama_progress_callback(lambda _part, _data: not self.pressed)
 
@@ -37,7 +38,7 @@ class Interrupt:
             signal.signal(signal.SIGINT, before)
 
     def _over(self) -> bool:
-        return self.pressed or time.monotonic() > self.deadline
+        return self.pressed or self.given_up() or time.monotonic() > self.deadline
 
     def _note(self, *_: object) -> None:
         self.pressed = True

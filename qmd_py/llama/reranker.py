@@ -1,7 +1,7 @@
 """Qwen3-Reranker: reads a question and a passage together, and says how sure it is of yes."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -10,7 +10,8 @@ from qmd_py import gguf
 from qmd_py.errors import ModelFailed
 
 if TYPE_CHECKING:
-    from qmd_py.llama.runtime import Session
+    from qmd_py.llama.runtime import Session, Setup
+    from qmd_py.llama.team import Team
 
 INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query"
 
@@ -26,7 +27,8 @@ _SYSTEM = (
 _TAIL = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
 _BATCH = 512  # tokens in one native call: the fastest on a CPU
-_CONTEXT = 2048  # tokens: instruction, question, passage and tail; the rest would be unused memory
+_CONTEXT = 1024  # tokens: instruction, question and tail; what else there is room for, costs memory
+_MOST_READERS = 4  # each has a context of its own, 140 MB of Qwen3's; more threads share them
 
 # A pair whose answer no reranker can miss.
 _KNOWN = "What is the capital of France?"
@@ -65,8 +67,6 @@ class LlamaReranker:
         self._instruction = instruction
         self._passage_tokens = passage_tokens
         self._name = f"{fingerprint} template {TEMPLATE_VERSION} {passage_tokens} {instruction}"
-        self._question: str | None = None
-        self._shared = 0
 
     def __enter__(self) -> Self:
         return self
@@ -76,9 +76,9 @@ class LlamaReranker:
 
     def close(self) -> None:
         """Give the memory back."""
-        if session := self.__dict__.pop("_session", None):
-            session.close()
-        self._question = None
+        for name in ("_team", "_session"):
+            if opened := self.__dict__.pop(name, None):
+                opened.close()
 
     @property
     def fingerprint(self) -> str:
@@ -88,16 +88,17 @@ class LlamaReranker:
     def scores(self, question: str, passages: Sequence[str]) -> Iterator[float]:
         """P(yes) of each passage, in order; NaN where the model gave none.
 
-        The prompt up to the passage is evaluated once, and its cache kept: the scores are the same
-        to the bit, since a token sees only those before it.
+        The prompt up to the passage is evaluated once by each reader, and its cache kept: the scores
+        are the same to the bit, since a token sees only those before it.
 
         Raises:
             ModelMissing: the file is gone.
             ModelFailed: it cannot be opened, knows no yes and no, or llama.cpp broke down.
         """
-        for passage in passages:
-            self._share(question)  # another question may have been asked in between
-            yield self._score(passage)
+        if not passages:
+            return
+        opening = self._opening(question)
+        yield from self._team.results(lambda one, text: self._score(one, opening, text), passages)
 
     def check(self) -> None:
         """Score a pair whose answer is known.
@@ -122,19 +123,43 @@ class LlamaReranker:
         return gguf.inspect(self._file, "rerank").has_rank_head
 
     @cached_property
-    def _session(self) -> "Session":
-        from qmd_py.llama.runtime import Pooling, Session, Setup
+    def _most(self) -> int:
+        """How many readers there are where there is enough to read."""
+        from qmd_py.llama.runtime import runs_on_gpu
 
-        pooling = Pooling.RANK if self._has_head else Pooling.NONE
-        setup = Setup(
-            _CONTEXT,
+        return 1 if runs_on_gpu(self._gpu) else _readers(self._threads)
+
+    @cached_property
+    def _setup(self) -> "Setup":
+        from qmd_py.llama.runtime import Pooling, Setup
+
+        return Setup(
+            _CONTEXT + self._passage_tokens,
             _BATCH,
-            self._threads,
+            self._threads // self._most,
             self._gpu,
             embeddings=self._has_head,
-            pooling=pooling,
+            pooling=Pooling.RANK if self._has_head else Pooling.NONE,
         )
-        return Session(self._file, setup)
+
+    @cached_property
+    def _session(self) -> "Session":
+        from qmd_py.llama.runtime import Session
+
+        return Session(self._file, self._setup)
+
+    @cached_property
+    def _team(self) -> "Team[_Reader]":
+        from qmd_py.llama.team import Team
+
+        team = Team(self._most, self._beside)
+        team.join(_Reader(self._session))
+        return team
+
+    def _beside(self) -> "_Reader":
+        from qmd_py.llama.runtime import Session
+
+        return _Reader(Session(self._file, self._setup, beside=self._session))
 
     @cached_property
     def _head(self) -> list[int]:
@@ -146,33 +171,24 @@ class LlamaReranker:
     def _tail(self) -> list[int]:
         return self._session.tokens(_TAIL, special=True)
 
-    def _share(self, question: str) -> None:
-        if question == self._question:
-            return
-        opening = self._opening(question)
-        self._question = None
-        self._session.forget(0)
-        self._session.evaluate(opening, 0, read=False)
-        self._question, self._shared = question, len(opening)
-
-    def _score(self, passage: str) -> float:
-        self._session.forget(self._shared)
-        closing = self._closing(passage)
+    def _score(self, reader: "_Reader", opening: Sequence[int], passage: str) -> float:
+        session = reader.ask(opening)
+        start, closing = len(opening), self._closing(passage)
         # only the last token is asked for; without a head that costs nothing in one call
         quiet = len(closing) - len(self._tail) if self._has_head else 0
-        self._session.evaluate(closing[:quiet], self._shared, read=False)
-        self._session.evaluate(closing[quiet:], self._shared + quiet)
+        session.evaluate(closing[:quiet], start, read=False)
+        session.evaluate(closing[quiet:], start + quiet)
         yes, no = self._answers
         if self._has_head:
             # llama.cpp has applied the softmax already
-            return _probability(float(self._session.pooled(2)[yes]))
-        logits = self._session.logits()
+            return _probability(float(session.pooled(2)[yes]))
+        logits = session.logits()
         # the logistic function, without overflow
         return _probability((1 + math.tanh(float(logits[yes] - logits[no]) / 2)) / 2)
 
     def _opening(self, question: str) -> list[int]:
         """System, instruction and question, up to where the passage begins."""
-        room = _CONTEXT - len(self._head) - len(self._tail) - self._passage_tokens
+        room = _CONTEXT - len(self._head) - len(self._tail)
         words, end = f" {' '.join(question.split())}", "\n<Document>:"
         # in one piece, since a question mark and the line's end may be one token
         asked = self._session.tokens(words + end)
@@ -199,6 +215,37 @@ class LlamaReranker:
         if len(yes) != 1 or len(no) != 1:
             raise ModelFailed(f"{self._session.file.name} has no single tokens for yes and no")
         return yes[0], no[0]
+
+
+class _Reader:
+    """A session that keeps a question in front of the passages it reads."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._opening: Sequence[int] = ()
+
+    def give_up_when(self, given_up: Callable[[], bool]) -> None:
+        self._session.give_up_when(given_up)
+
+    def close(self) -> None:
+        self._session.close()
+
+    def ask(self, opening: Sequence[int]) -> "Session":
+        """The session as it is behind these tokens, which are evaluated unless they were the last."""
+        if opening == self._opening:
+            self._session.forget(len(opening))
+        else:
+            self._opening = ()
+            self._session.forget(0)
+            self._session.evaluate(opening, 0, read=False)
+            self._opening = opening
+        return self._session
+
+
+def _readers(threads: int) -> int:
+    """How many readers leave the fewest threads without work; rather many than threads that share."""
+    several = range(2, min(threads, _MOST_READERS) + 1)
+    return max(several, key=lambda count: (threads // count * count, count), default=1)
 
 
 def _probability(value: float) -> float:

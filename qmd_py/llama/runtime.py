@@ -6,7 +6,7 @@ import enum
 import functools
 import os
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -106,6 +106,10 @@ class Session:
     def stop_at(self, deadline: float) -> None:
         """Let native calls end at this time of the monotonic clock."""
         self._interrupt.deadline = deadline
+
+    def give_up_when(self, given_up: Callable[[], bool]) -> None:
+        """Let native calls end once this says so, as if their time were over."""
+        self._interrupt.given_up = given_up
 
     @property
     def dimensions(self) -> int:
