@@ -1,5 +1,6 @@
 """Isolation, and the fixtures that most tests start from."""
 
+import functools
 import os
 import shutil
 import subprocess
@@ -8,12 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import typer.main
 from typer.testing import CliRunner
 
 from qmd_py.cli.whole import app
 
 if TYPE_CHECKING:
     from typer.testing import Result
+
+# Typer builds all commands anew at each call, a sixth of the time of these tests
+pytest.MonkeyPatch().setattr("typer.testing._get_command", functools.cache(typer.main.get_command))
 
 # as the command line sets it, before any model's library is loaded
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

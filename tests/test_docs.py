@@ -128,6 +128,7 @@ def alike(output: str, expected: str) -> bool:
     return number.sub("0.0", output) == number.sub("0.0", expected) and all(close)
 
 
+@pytest.mark.models
 def test_transcripts_are_real(
     qmd: "Callable[..., Result]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
