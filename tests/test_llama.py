@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import llama_cpp.llama_cpp as native
 import numpy as np
@@ -19,10 +20,12 @@ from qmd_py.cli.loading import Loader
 from qmd_py.config import Config, Settings
 from qmd_py.errors import ModelFailed
 from qmd_py.expansion import lines, prompts
+from qmd_py.llama import tiles
 from qmd_py.llama.embedder import LlamaEmbedder
 from qmd_py.llama.expander import LlamaExpander
 from qmd_py.llama.reranker import LlamaReranker
 from qmd_py.llama.runtime import OutOfTime, Pooling, Session, Setup
+from qmd_py.llama.tiles import Tiles
 from qmd_py.records.wordings import Variant
 from tests import reference
 from tests.tiny import (
@@ -439,6 +442,39 @@ class TestEmbedder:
         with LlamaEmbedder(files["encoder"], fingerprint="tiny", threads=3) as several:
             several.passages(["cat"] * several.batch)
         assert len(opened) == 1
+
+    @pytest.mark.parametrize("questions_only", [False, True])
+    def test_for_questions_weights_are_left_as_they_lie(
+        self, files, monkeypatch, questions_only: bool
+    ) -> None:
+        arranged: list[bool] = []
+        load = native.llama_model_load_from_file
+
+        def seen(file: bytes, params: Any) -> object:
+            arranged.append(params.use_extra_bufts)
+            return load(file, params)
+
+        monkeypatch.setattr(native, "llama_model_load_from_file", seen)
+        monkeypatch.setattr(tiles, "found", lambda: Tiles.ABSENT)
+        LlamaEmbedder(
+            files["encoder"], fingerprint="tiny", threads=1, questions_only=questions_only
+        ).close()
+        assert arranged == [not questions_only]
+
+    @pytest.mark.parametrize("found", Tiles)
+    def test_broken_tiles_are_left_alone(self, files, monkeypatch, found: Tiles) -> None:
+        arranged: list[bool] = []
+        load = native.llama_model_load_from_file
+
+        def seen(file: bytes, params: Any) -> object:
+            arranged.append(params.use_extra_bufts)
+            params.use_extra_bufts = False
+            return load(file, params)
+
+        monkeypatch.setattr(native, "llama_model_load_from_file", seen)
+        monkeypatch.setattr(tiles, "found", lambda: found)
+        Session(files["encoder"], Setup(64, 64, 1)).close()
+        assert arranged == [found is not Tiles.BROKEN]
 
     def test_ctrl_c_ends_threads_that_take_a_text_each(self, files, monkeypatch) -> None:
         begun: list[str] = []

@@ -99,6 +99,7 @@ class Loader:
                 fingerprint=gguf.fingerprint(file),
                 threads=self._threads,
                 gpu=self._gpu,
+                questions_only=questions_only,
                 pooling=Pooling[spec.pooling.upper()] if spec.pooling else Pooling.AS_IN_FILE,
                 query_prefix=spec.query_prefix,
                 passage_prefix=spec.passage_prefix,

@@ -28,6 +28,7 @@ class LlamaEmbedder:
         fingerprint: str,
         threads: int,
         gpu: bool | None = None,
+        questions_only: bool = False,
         pooling: Pooling = Pooling.AS_IN_FILE,
         query_prefix: str = "",
         passage_prefix: str = "",
@@ -40,6 +41,7 @@ class LlamaEmbedder:
             fingerprint: names the file's bytes.
             threads: to compute with.
             gpu: whether to use the GPU; None: where there is one.
+            questions_only: whether it is for a few short texts, and to be ready soon.
             pooling: how tokens become one vector; the file's own way unless given.
             query_prefix: what the model wants before a question.
             passage_prefix: what it wants before a passage.
@@ -51,7 +53,15 @@ class LlamaEmbedder:
         """
         trained_on = gguf.inspect(file, "embed").number("context_length") or _LONGEST
         self._longest = max(1, min(trained_on, _LONGEST))
-        full = Setup(self._longest, self._longest, threads, gpu, embeddings=True, pooling=pooling)
+        full = Setup(
+            self._longest,
+            self._longest,
+            threads,
+            gpu,
+            embeddings=True,
+            pooling=pooling,
+            brief=questions_only,
+        )
         self._file = file
         self._session = Session(file, full)
         self._alone = replace(full, threads=1)

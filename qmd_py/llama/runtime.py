@@ -62,6 +62,9 @@ class Setup:
     """Whether layers go to the GPU (Metal, CUDA); None: where this build has one."""
     embeddings: bool = False
     pooling: Pooling = Pooling.NONE
+    brief: bool = False
+    """Whether few tokens are to come: then weights are taken as they lie in the file. Arranged for
+    special kernels they take longer to load, and are read faster."""
 
 
 class Session:
@@ -268,7 +271,7 @@ class Session:
             )
         params.n_gpu_layers = 0 if setup.gpu is False else _ALL_LAYERS
         params.progress_callback = self._interrupt.progress
-        params.use_extra_bufts = tiles.found() is not Tiles.BROKEN
+        params.use_extra_bufts = not setup.brief and tiles.found() is not Tiles.BROKEN
         with self._interrupt.watched():
             model = native.llama_model_load_from_file(os.fsencode(self.file), params)
         if self._interrupt.pressed:
