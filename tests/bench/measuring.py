@@ -1,5 +1,6 @@
 """Processes run side by side: seconds, processor seconds, peak memory."""
 
+import contextlib
 import os
 import signal
 import statistics
@@ -44,7 +45,7 @@ class Command:
         begin = time.perf_counter()
         process = subprocess.Popen(
             self.words,
-            env={**_environ(), **self.environ},
+            env={**bare_environ(), **self.environ},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -89,21 +90,21 @@ class _Watch:
 
     def _look(self) -> None:
         while not self._over.wait(0.05):
-            self._most = max(self._most, sum(map(_resident, _family(self._pid))))
+            self._most = max(self._most, sum(map(resident, family(self._pid))))
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
+    """A process and all below it, whichever of its threads has started them."""
     found = [pid]
     for one in found:
-        try:
-            text = Path(f"/proc/{one}/task/{one}/children").read_text()
-        except OSError:
-            continue
-        found += map(int, text.split())
+        for task in Path(f"/proc/{one}/task").glob("*/children"):
+            with contextlib.suppress(OSError):  # ended meanwhile
+                found += map(int, task.read_text().split())
     return found
 
 
-def _resident(pid: int) -> float:
+def resident(pid: int) -> float:
+    """Megabytes that a process holds; none when it is gone."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -111,7 +112,7 @@ def _resident(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
 
 
-def _environ() -> dict[str, str]:
+def bare_environ() -> dict[str, str]:
     """The environment of every process: without what the caller has set for Python or for us."""
     own = ("PYTHON", "QMD_")
     return {name: value for name, value in os.environ.items() if not name.startswith(own)}

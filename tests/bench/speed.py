@@ -26,6 +26,7 @@ What is where comes from the environment:
     QMD_BENCH_ONLY      beginnings of the parts to do, separated by commas: all
 """
 
+import contextlib
 import datetime
 import json
 import os
@@ -43,6 +44,7 @@ from qmd_py import __version__, config
 from qmd_py.llama import tiles
 from tests.bench import plot, vaults
 from tests.bench.measuring import Command, Cost, OtherFailedError, Pair, Run, paired
+from tests.bench.serving import running
 from tests.bench.tools import Models, Ours, Theirs
 
 RESULTS = Path(__file__).parent / "results"
@@ -357,6 +359,24 @@ def reranking(bench: Bench) -> Iterator[Row]:
     row = bench.row("full query, 40 candidates", 173, Bar(1 / 6), fresh, other, bench.slow)
     yield replace(row, bar="≤ 1/6 × npm")
     yield bench.row("the same question again", 173, Bar(seconds=0.35), query.run, None)
+    yield from served(bench, ours, theirs)
+
+
+def served(bench: Bench, ours: Ours, theirs: Theirs | None) -> Iterator[Row]:
+    """A question to running servers, by words and meaning, and nothing reranked."""
+    typed = [{"type": kind, "query": QUESTION} for kind in ("lex", "vec")]
+    with contextlib.ExitStack() as stack:
+
+        def run_by(command: Command, tool: str, **asked: object) -> Run:
+            return stack.enter_context(running(command, tool, {**asked, "rerank": False}))
+
+        try:
+            mine = run_by(ours.command("mcp"), "search", query=QUESTION)
+            other = run_by(theirs.command("mcp"), "query", searches=typed) if theirs else None
+        except FAILURES as error:
+            yield failed("search in a running server", 173, error)
+            return
+        yield bench.row("search in a running server", 173, Bar(), mine, other)
 
 
 def uncached(theirs: Theirs) -> Run:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.bench import measuring, plot, speed, vaults
 from tests.bench.measuring import Command, Cost, Pair, paired
+from tests.bench.serving import running
+from tests.bench.tools import Ours
 
 
 def test_a_vault_is_the_same_for_the_same_seed_and_begins_a_larger_one(tmp_path: Path) -> None:
@@ -39,6 +41,21 @@ def test_a_process_is_measured_with_what_it_starts(tmp_path: Path) -> None:
     cost = Command(("sh", "-c", "sleep 0.3 & wait"), {}).run(watch=True)
     assert cost.seconds >= 0.3 > cost.processor
     assert cost.megabytes > 0.5
+
+
+def test_a_server_is_measured_without_its_start(tmp_path: Path, vault: Path) -> None:
+    ours = Ours(tmp_path / "ours")
+    ours.forget()
+    ours.command("index", str(vault), "--no-embed").run()
+    with running(ours.command("mcp"), "search", {"query": "bread", "rerank": False}) as run:
+        cost = run()
+    assert cost.seconds > 0
+    assert cost.megabytes > 20
+    with (
+        pytest.raises(RuntimeError, match="no note with pid 99"),
+        running(ours.command("mcp"), "toc", {"pid": 99}),
+    ):
+        pass
 
 
 def test_curves_are_drawn_of_what_was_measured() -> None:
