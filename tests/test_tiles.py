@@ -2,6 +2,8 @@
 
 import importlib.util
 import shutil
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,8 +77,11 @@ def test_a_processor_without_them_starts_no_process(monkeypatch: pytest.MonkeyPa
         ("import os; os.kill(os.getpid(), 11)", Tiles.BROKEN),
         ("import os; os.kill(os.getpid(), 4)", Tiles.BROKEN),
         ("raise OSError", Tiles.BROKEN),
-        ("raise SystemExit(0)", Tiles.RIGHT),
-        ("raise SystemExit(3)", Tiles.UNUSED),
+        ("print('RIGHT', end='')", Tiles.RIGHT),
+        ("print('UNUSED', end='')", Tiles.UNUSED),
+        ("print('RIGHT', end='', flush=True); import os; os.kill(os.getpid(), 11)", Tiles.BROKEN),
+        ("raise SystemExit(0)", Tiles.BROKEN),
+        ("print('all is well')", Tiles.BROKEN),
         ("import time; time.sleep(60)", Tiles.BROKEN),
     ],
 )
@@ -94,16 +99,62 @@ def test_a_folder_without_libraries(tmp_path: Path) -> None:
     assert tiles._tried(tmp_path) is Tiles.BROKEN
 
 
-def test_a_python_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("sys.executable", str(tmp_path / "none"))
-    assert tiles._tried(tmp_path) is Tiles.BROKEN
+@pytest.mark.parametrize("python", [None, "", "/nowhere/python", shutil.which("true")])
+def test_a_python_that_cannot_be_started(
+    libraries: Path, monkeypatch: pytest.MonkeyPatch, python: str | None
+) -> None:
+    """Within another program Python has no name, or that program's."""
+    monkeypatch.setattr("sys.executable", python)
+    assert tiles._tried(libraries) is Tiles.BROKEN
+
+
+def test_no_process_left_to_start(libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise BlockingIOError
+
+    monkeypatch.setattr("subprocess.Popen.__init__", full)
+    assert tiles._tried(libraries) is Tiles.BROKEN
+
+
+def test_where_the_system_hides_the_processor_the_product_tells(
+    libraries: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without /proc a build that crashes on tiles was let use them."""
+    found = {libraries: Tiles.BROKEN}
+    monkeypatch.setattr(tiles, "_CPUINFO", tmp_path / "none")
+    monkeypatch.setattr(tiles, "_tried", found.get)
+    assert tiles.found() is Tiles.BROKEN
+
+
+def test_the_libraries_tried_are_those_that_will_be_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """llama-cpp-python takes them from a folder that this variable names."""
+    found = {tmp_path: Tiles.RIGHT}
+    monkeypatch.setattr(tiles, "_on_processor", lambda: True)
+    monkeypatch.setattr(tiles, "_tried", found.get)
+    monkeypatch.setenv("LLAMA_CPP_LIB_PATH", str(tmp_path))
+    assert tiles.found() is Tiles.RIGHT
+
+
+def test_the_process_ends_when_nobody_waits_for_it(libraries: Path, tmp_path: Path) -> None:
+    """The one that started it may have been killed, while it hangs for good."""
+    stuck = tmp_path / "stuck.py"
+    source = Path(tiles.__file__).read_text()
+    stuck.write_text(
+        source.replace("_MOST_SECONDS = 20", "_MOST_SECONDS = 1").replace(
+            "def _product(", "def _product(*_):\n    while True:\n        pass\n\n\ndef _left_out("
+        )
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", stuck, libraries], timeout=20, check=False)
+    assert done.returncode == -signal.SIGALRM
 
 
 def test_the_process_reads_nothing_of_the_folder_it_is_started_in(
     libraries: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     before = tiles._tried(libraries)
-    (tmp_path / "ctypes.py").write_text("raise SystemExit(0)")
+    (tmp_path / "ctypes.py").write_text("print('ABSENT', end='')\nraise SystemExit(0)")
     shutil.copy(tmp_path / "ctypes.py", tmp_path / "enum.py")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -9,6 +9,7 @@ import ctypes
 import enum
 import functools
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ _WIDTH, _OUTPUTS, _TEXTS = 64, 32, 37  # two blocks of weights, two tiles, full 
 _THREADS = 2
 _ROOM = 1 << 20  # bytes for what ggml notes of three tensors and a graph
 _MOST_SECONDS = 20
+_CPUINFO = Path("/proc/cpuinfo")
 
 
 class Tiles(enum.Enum):
@@ -38,27 +40,45 @@ class Tiles(enum.Enum):
 @functools.cache
 def found() -> Tiles:
     """What this machine and this build of llama.cpp make of tiles; asked once in a process's life."""
+    folder = _libraries()
+    return _tried(folder) if folder and _on_processor() else Tiles.ABSENT
+
+
+def _libraries() -> Path | None:
+    """Where llama-cpp-python takes llama.cpp from."""
+    if chosen := os.environ.get("LLAMA_CPP_LIB_PATH"):
+        return Path(chosen)
     package = importlib.util.find_spec("llama_cpp")
-    if not _on_processor() or package is None or package.origin is None:
-        return Tiles.ABSENT
-    return _tried(Path(package.origin).parent / "lib")
+    return Path(package.origin).parent / "lib" if package and package.origin else None
 
 
 def _on_processor() -> bool:
+    """Whether it has them, as far as the system tells; llama.cpp uses them on Linux alone."""
     try:
-        return "amx_tile" in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+        return "amx_tile" in _CPUINFO.read_text(encoding="ascii", errors="replace")
     except OSError:
-        return False
+        return sys.platform == "linux"  # where /proc is hidden: let the product tell
 
 
 def _tried(folder: Path) -> Tiles:
-    """What a process of its own found with the libraries in this folder."""
+    """What a process of its own says of the libraries in this folder.
+
+    Without its word the tiles count as broken: the other kernels are slower, and right.
+    """
+    if not sys.executable:  # Python within another program
+        return Tiles.BROKEN
     command = [sys.executable, "-I", "-S", __file__, str(folder)]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_MOST_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return Tiles.BROKEN  # not shown: the other kernels are slower, and right
-    return _STATUSES.get(done.returncode, Tiles.BROKEN)
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_MOST_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return Tiles.BROKEN
+    return Tiles.__members__.get(done.stdout.decode(errors="replace"), Tiles.BROKEN)
 
 
 def _weight(output: int, at: int) -> int:
@@ -173,11 +193,10 @@ def _made(folder: Path) -> Tiles:
     return Tiles.RIGHT if _product(ggml, tiles) == _expected() else Tiles.BROKEN
 
 
-_STATUSES = {0: Tiles.RIGHT, 2: Tiles.BROKEN, 3: Tiles.UNUSED}
-
 if __name__ == "__main__":
     import resource
+    import signal
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer here, not to be kept
-    made = _made(Path(sys.argv[1]))
-    sys.exit(next(status for status, state in _STATUSES.items() if state is made))
+    signal.alarm(_MOST_SECONDS)  # whoever waits for this process may be gone before
+    sys.stdout.write(_made(Path(sys.argv[1])).name)
