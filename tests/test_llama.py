@@ -1,5 +1,6 @@
 """Models through llama.cpp, on tiny files with random weights, against a reference in numpy."""
 
+import contextlib
 import itertools
 import math
 import re
@@ -771,6 +772,27 @@ class TestProcess:
         with pytest.raises(KeyboardInterrupt):
             Session(files["writer"], Setup(64, 64, 1))
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def test_ctrl_c_at_any_moment_of_opening_is_not_lost(self, files) -> None:
+        """Raised in what llama.cpp calls back for its log, it was dropped, and all went on."""
+        Session(files["writer"], Setup(64, 64, 1)).close()
+        pressed: list[int] = []
+
+        def press(*_: object) -> None:
+            pressed.append(1)
+            signal.raise_signal(signal.SIGINT)
+
+        before = signal.signal(signal.SIGALRM, press)
+        try:
+            for moment in range(1, 60):
+                pressed.clear()
+                with contextlib.suppress(KeyboardInterrupt):
+                    signal.setitimer(signal.ITIMER_REAL, moment / 4000)
+                    Session(files["writer"], Setup(64, 64, 1)).close()
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    assert not pressed, f"lost after {moment / 4} ms"
+        finally:
+            signal.signal(signal.SIGALRM, before)
 
     def test_ctrl_c_ends_reranking_at_once(self, qmd, folder, tmp_path) -> None:
         """Forty passages of a thousand tokens: ten seconds of work, in calls of half a second."""

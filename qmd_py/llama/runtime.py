@@ -332,4 +332,5 @@ def _start() -> None:
     native.llama_backend_init()
 
 
-_SILENCE = native.llama_log_callback(lambda _level, _text, _data: None)
+# Nothing of Python may take the log: Ctrl-C raised there would be dropped. This one returns a number.
+_SILENCE = ctypes.cast(native.llama_max_devices, native.llama_log_callback)
