@@ -271,6 +271,24 @@ class TestReranker:
             turns = zip(*(model.scores(one, passages) for one in QUESTIONS[:2]), strict=True)
             assert [list(found) for found in zip(*turns, strict=True)] == expected
 
+    def test_without_memory_for_a_second_reader_the_first_reads_all(
+        self, files, monkeypatch
+    ) -> None:
+        with reranker(files["head"]) as one:
+            expected = list(one.scores(QUESTIONS[0], PASSAGES))
+        opened: list[object] = []
+        open_context = native.llama_init_from_model
+
+        def bounded(*args: object) -> object:
+            opened.append(None if opened else open_context(*args))
+            return opened[-1]
+
+        monkeypatch.setattr(native, "llama_init_from_model", bounded)
+        with reranker(files["head"], threads=3) as model:
+            assert list(model.scores(QUESTIONS[0], PASSAGES)) == expected
+            assert list(model.scores(QUESTIONS[0], PASSAGES)) == expected
+        assert len(opened) == 2
+
     def test_who_stops_taking_scores_can_ask_again(self, files) -> None:
         with reranker(files["head"], threads=3) as model:
             expected = list(model.scores(QUESTIONS[0], PASSAGES))

@@ -1,11 +1,13 @@
 """Work shared among members: in order, not far ahead, never two pieces at once for one of them."""
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from qmd_py.errors import ModelFailed
 from qmd_py.llama.team import Team
 
 
@@ -126,8 +128,55 @@ def test_the_first_to_join_is_closed_last(team: Team[Worker], log: list[str]) ->
     assert len(closed) == sum(line.startswith("made") for line in log)
 
 
+def test_where_no_more_can_be_made_the_others_do_the_work(log: list[str]) -> None:
+    asked: list[int] = []
+
+    def make() -> Worker:
+        asked.append(len(asked))
+        if len(asked) > 2:
+            raise ModelFailed("not enough memory")
+        return Worker(log, str(len(asked)))
+
+    team = Team(4, make)
+    given = [2.0] * 20
+    assert list(team.results(Worker.work, given)) == given
+    assert asked == [0, 1, 2]
+    team.close()
+    assert [line for line in log if line.startswith("closed")] == ["closed 2", "closed 1"]
+
+
+def test_where_none_can_be_made_that_is_an_error() -> None:
+    def make() -> Worker:
+        raise ModelFailed("not enough memory")
+
+    team = Team(3, make)
+    with pytest.raises(ModelFailed, match="not enough memory"):
+        list(team.results(Worker.work, [1.0] * 9))
+    team.close()
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_where_no_thread_can_be_started_that_is_an_error(
+    team: Team[Worker], monkeypatch: pytest.MonkeyPatch, allowed: int
+) -> None:
+    start, started = threading.Thread.start, itertools.count()
+
+    def full(self: threading.Thread) -> None:
+        if next(started) >= allowed:
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", full)
+        with pytest.raises(ModelFailed, match=r"no thread .*can't start new thread.*ulimit"):
+            list(team.results(Worker.work, [1.0] * 9))
+    assert list(team.results(Worker.work, [1.0, 2.0])) == [1.0, 2.0]
+
+
 def test_closing_ends_work_that_nobody_takes(team: Team[Worker], log: list[str]) -> None:
     results = team.results(Worker.work, [0.0, *[1000.0] * 9])
     next(results)
     team.close()
-    assert [line for line in log[-3:] if not line.startswith("closed")] == []
+    closed = [line.startswith("closed") for line in log]
+    assert sum(closed) == sum(line.startswith("made") for line in log)
+    assert closed == sorted(closed)  # nothing is done after the first was closed

@@ -1,11 +1,14 @@
 """Sessions of one model that work side by side: a thread each, none waits for another."""
 
+import contextlib
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, Protocol, TypeVar
+
+from qmd_py.errors import ModelFailed
 
 
 class Member(Protocol):
@@ -36,6 +39,8 @@ class Team(Generic[M]):
         self._members: list[M] = []
         self._free: queue.SimpleQueue[M] = queue.SimpleQueue()
         self._begun: set[threading.Event] = set()
+        self._making = threading.Lock()
+        self._may_grow = True
 
     def join(self, member: M) -> None:
         """Take one in that is there already; the first is closed last."""
@@ -57,6 +62,7 @@ class Team(Generic[M]):
         Who stops taking, or is interrupted, ends what is being worked on.
 
         Raises:
+            ModelFailed: there is no thread to work on, or not even one member could be made.
             Exception: what `work` raised for a piece, in its turn.
         """
         given_up = threading.Event()
@@ -64,7 +70,7 @@ class Team(Generic[M]):
         ahead: deque[Future[R]] = deque()
         try:
             for piece in pieces:
-                ahead.append(self._threads.submit(self._work, work, piece, given_up))
+                ahead.append(self._submitted(work, piece, given_up))
                 if len(ahead) > 2 * self._most:  # so that no thread waits for the slowest
                     yield ahead.popleft().result()
             while ahead:
@@ -75,6 +81,16 @@ class Team(Generic[M]):
                 begun.cancel()
             self._begun.discard(given_up)
 
+    def _submitted(
+        self, work: Callable[[M, T], R], piece: T, given_up: threading.Event
+    ) -> "Future[R]":
+        try:
+            return self._threads.submit(self._work, work, piece, given_up)
+        except RuntimeError as error:
+            raise ModelFailed(
+                f"no thread to compute on ({error}): let qmd start more, see 'ulimit -u'"
+            ) from error
+
     def _work(self, work: Callable[[M, T], R], piece: T, given_up: threading.Event) -> R:
         member = self._taken()
         try:
@@ -84,10 +100,20 @@ class Team(Generic[M]):
             self._free.put(member)
 
     def _taken(self) -> M:
-        """A free one or a new one; there are never more than threads, since each holds one."""
-        try:
+        """A free one or a new one; the next that is free where no more can be made."""
+        with contextlib.suppress(queue.Empty):
             return self._free.get_nowait()
-        except queue.Empty:
-            made = self._make()
-            self._members.append(made)
+        return self._made() or self._free.get()
+
+    def _made(self) -> M | None:
+        """A new one; None where there is no memory for more of them."""
+        with self._making:
+            try:
+                made = self._make() if self._may_grow else None
+            except ModelFailed:
+                if not self._members:
+                    raise
+                made, self._may_grow = None, False
+            if made:
+                self._members.append(made)
             return made
