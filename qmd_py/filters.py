@@ -1,5 +1,6 @@
 """Filters as they are typed → what may be found at all."""
 
+import itertools
 import math
 import os
 import re
@@ -12,7 +13,7 @@ from qmd_py.naming import name_key, tag_key
 from qmd_py.records.answers import Filters, Scope
 from qmd_py.records.stored import Metadata, MetadataValue, StoredNote
 from qmd_py.spans import Span
-from qmd_py.store import references
+from qmd_py.store import paths, references
 from qmd_py.store.reader import Reader
 
 DATE_KEYS = ("date", "updated", "modified", "published", "created")
@@ -114,6 +115,15 @@ def narrowed(store: Reader, typed: Filters, *, gated: bool) -> Scope:
         return Scope(pids=frozenset())
 
 
+def astray(store: Reader, typed: Filters, *, gated: bool) -> list[str]:
+    """What to say of paths at which there is no note; nothing under a policy, which would tell of closed notes."""
+    return (
+        []
+        if gated
+        else [_astray(store, path) for path in typed.paths if not paths.leads(store, path)]
+    )
+
+
 def unread(store: Reader) -> list[str]:
     """What to say where notes were indexed before tags and links were gathered."""
     count = references.unread(store)
@@ -205,6 +215,13 @@ def _tag(typed: str) -> str:
     if not key:
         raise UsageError(f"--tag '{typed}' names no tag: write one like project/alpha")
     return key
+
+
+def _astray(store: Reader, typed: str) -> str:
+    # a folder may be near, a wildcard is not
+    parts = itertools.takewhile(lambda part: not {"*", "?"} & set(part), typed.split("/"))
+    near = spelling.suggestion("/".join(parts).strip("/"), paths.known(store))
+    return f"no note at the path '{typed}'{near}: see 'qmd ls' for the paths"
 
 
 def _date(option: str, typed: str | None) -> Span | None:

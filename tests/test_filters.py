@@ -167,6 +167,49 @@ def test_an_empty_path_finds_nothing(qmd: Qmd, notes: Path) -> None:
         assert qmd("search", "--path", path).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        pytest.param("no/such/folder", "", id="nothing near"),
+        pytest.param("subs", "sub", id="a folder"),
+        pytest.param("note/sub", "notes/sub", id="a collection"),
+        pytest.param("sub/gama.md", "sub/gamma.md", id="a note"),
+        pytest.param("/home/notes/sub", "notes/sub", id="a folder on disk"),
+        pytest.param("subs/*", "sub", id="a folder before a wildcard"),
+        pytest.param("*.txt", "", id="a wildcard alone"),
+    ],
+)
+def test_a_path_without_any_note_is_told(qmd: Qmd, notes: Path, path: str, near: str) -> None:
+    meant = f" (did you mean '{near}'?)" if near else ""
+    told = f"qmd: no note at the path '{path}'{meant}: see 'qmd ls' for the paths\n"
+    for command in (["search"], ["search", "plan"], ["query", "plan"], ["query", "--json", "plan"]):
+        result = qmd(*command, "--path", path)
+        assert (result.exit_code, result.stderr) == (1, told)
+    result = qmd("query", "--batch", "--path", path, stdin="plan\nharbour\n")
+    assert (result.exit_code, result.stderr) == (1, told)
+
+
+def test_one_path_of_several_without_any_note_is_told(qmd: Qmd, notes: Path) -> None:
+    result = qmd("search", "plan", "--path", "sub", "--path", "gone/**", "-l")
+    assert result.exit_code == 0
+    assert result.stdout.count("\n") == 2
+    assert result.stderr == "qmd: no note at the path 'gone/**': see 'qmd ls' for the paths\n"
+
+
+@pytest.mark.parametrize("path", ["sub", "./sub/", "notes/sub", "**/gamma.md", "notes/*"])
+def test_a_path_with_notes_that_do_not_answer_is_not(qmd: Qmd, notes: Path, path: str) -> None:
+    result = qmd("search", "zeppelin", "--path", path)
+    assert (result.exit_code, result.stderr) == (1, "")
+
+
+def test_a_policy_tells_of_no_path(qmd: Qmd, notes: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('version = "1"\nowner = "me"\nlabels = []\nunlabelled = "open"\n')
+    result = qmd("search", "plan", "--path", "nowhere", "--policy", policy)
+    assert (result.exit_code, result.stdout) == (1, "stop: nothing was found\n")
+    assert "nowhere" not in result.stderr
+
+
 def test_filters_act_before_the_cut(qmd: Qmd, folder: Path) -> None:
     for n in range(1100):
         (folder / f"{n}.md").write_text("apples apples apples\n")

@@ -178,6 +178,11 @@ class TestTools:
             assert sorted(hit["path"] for hit in found["results"]) == paths
             assert found["mode"] == ("query" if query.strip() else "list")
 
+    def test_a_path_without_any_note_is_remarked(self, ask: Ask) -> None:
+        for query in ("bread", ""):
+            _, remark = ask("search", query=query, paths=["brad.md"]).texts
+            assert remark.startswith("no note at the path 'brad.md' (did you mean 'bread.md'?): ")
+
     def test_newer_notes_first(self, desk: Desk) -> None:
         self.tagged(desk)
         asked = {"query": "bread car", "rerank": False, "collections": ["notes"]}

@@ -79,6 +79,8 @@ def answer_each(
     with admission.reading(git=True) as reading, Reader.open(config.index) as store:
         check_collections(store, wanted.collections)
         ask = replace(ask, scope=filtering.narrowed(store, wanted, gated=admission.active))
+        for remark in filtering.astray(store, wanted, gated=admission.active):
+            notice(remark)
         for typed in asked_for:
             # what expires while a batch waits for its next question is expired then
             now = admission.current()

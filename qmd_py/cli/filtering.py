@@ -46,6 +46,15 @@ def listed(
     return listing.listed(store, ask, now, by_date=wanted.by_date or ask.recent is not None)
 
 
+def astray(store: Reader, wanted: Filters, *, gated: bool) -> list[str]:
+    """What to say of paths at which there is no note."""
+    if not wanted.paths:
+        return []
+    from qmd_py import filters
+
+    return filters.astray(store, wanted, gated=gated)
+
+
 def _scope(store: Reader, wanted: Filters, *, gated: bool) -> Scope:
     from qmd_py import filters
 

@@ -1,7 +1,7 @@
 """How answers are printed, and what is said beside them."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -56,9 +56,20 @@ class Shown(Value):
 
 
 def print_answer(
-    found: Answer, shown: Shown, settings: Settings, analyzer: Analyzer | None = None
+    found: Answer,
+    shown: Shown,
+    settings: Settings,
+    analyzer: Analyzer | None = None,
+    told: Sequence[str] = (),
 ) -> None:
     """Print an answer, and end with the status that says whether anything was found.
+
+    Args:
+        found: the answer.
+        shown: its form.
+        settings: the editor that links open, and how much of a note is read.
+        analyzer: finds the question's words in snippets.
+        told: what the filters have to say, which is why nothing may have been found.
 
     Raises:
         Exit: nothing was found.
@@ -73,7 +84,9 @@ def print_answer(
                 found, analyzer or Analyzer(()), explain=shown.explain, editor=settings.editor
             )
         )
-    _remark(found)
+    for remark in told:
+        notice(remark)
+    _remark(found, hint=not told)
     if not found.hits:
         raise typer.Exit(Status.NOTHING_FOUND)
 
@@ -119,7 +132,7 @@ def _format(wanted: Mapping[str, bool]) -> str:
     return chosen[0] if chosen else ""
 
 
-def _remark(answer: Answer) -> None:
+def _remark(answer: Answer, *, hint: bool = True) -> None:
     """Say on stderr what the reader of the answer should know."""
     if outdated := _outdated(answer):
         notice(f"{'; '.join(outdated)}: run 'qmd index'")
@@ -129,7 +142,7 @@ def _remark(answer: Answer) -> None:
         notice(f"{count} {what} may not be used as evidence: {reasons}")
     if answer.cut:
         notice(f"{answer.cut} notes scored below --min-score and were left out")
-    if not answer.hits and sys.stderr.isatty():
+    if hint and not answer.hits and sys.stderr.isatty():
         listing = answer.mode == "list"
         notice(
             "no note meets the filters" if listing else "nothing found: try fewer or other words"

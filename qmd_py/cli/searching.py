@@ -157,6 +157,7 @@ def answer(
         with Reader.open(config.index) as store, store.snapshot(), screen() as preview:
             check_collections(store, wanted.collections)
             scope = filtering.narrowed(store, wanted, gated=gate is not None)
+            astray = filtering.astray(store, wanted, gated=gate is not None)
             ask = replace(ask, scope=scope)
             analyzer = analyzer_for(store.languages)
             # nothing is shown before its trace is kept
@@ -165,7 +166,7 @@ def answer(
                 ask = replace(ask, early=lambda early: preview(_early(early, analyzer, editor)))
             found = pipeline(mode)(store, text, ask, models, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)
-    print_answer(found, shown, config.settings, analyzer)
+    print_answer(found, shown, config.settings, analyzer, astray)
 
 
 def list_notes(
@@ -179,8 +180,9 @@ def list_notes(
         with Reader.open(config.index) as store, store.snapshot():
             check_collections(store, wanted.collections)
             found = filtering.listed(store, ask, limit, wanted, admission.moment)
+            astray = filtering.astray(store, wanted, gated=gate is not None)
     admission.write_trace(found, ask.gate, ask.limit)
-    print_answer(found, shown, config.settings)
+    print_answer(found, shown, config.settings, told=astray)
 
 
 def _gate(

@@ -77,7 +77,8 @@ def search(desk: Desk, given: Given) -> Reply:
         else:
             by_date = wanted.by_date or ask.recent is not None
             found = listing.listed(store, ask, now, by_date=by_date)
-        remarks = [*handed.warnings, *(filters.unread(store) if wanted.tags else ())]
+        astray = filters.astray(store, wanted, gated=gate is not None)
+        remarks = [*handed.warnings, *(filters.unread(store) if wanted.tags else ()), *astray]
     counted = sizes.counted(found, desk.config.settings.max_bytes)
     return Reply((machine.answer_json(counted), *remarks))
 
