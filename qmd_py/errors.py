@@ -12,6 +12,7 @@ The tree:
     ├── NotFound            a collection, note or section of that name does not exist
     │   └── Ambiguous       ... or there are several
     ├── ModelMissing        a model is needed that is not here, or has nothing to say
+    │   └── NotPulled       ... because it was not fetched yet
     ├── ModelFailed         a model or its file broke down
     │   └── ServerFailed    ... or the server that runs it cannot be used
     ├── PolicyUnknown       what may be used as evidence is not known
@@ -62,6 +63,10 @@ class Ambiguous(NotFound):
 
 class ModelMissing(QmdError):  # noqa: N818 — reads as what happened
     """A model is needed that is not here, or has nothing to say."""
+
+
+class NotPulled(ModelMissing):
+    """The model is known, and its file was not fetched yet."""
 
 
 class ModelFailed(QmdError):  # noqa: N818 — reads as what happened

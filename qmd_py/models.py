@@ -139,6 +139,8 @@ class Models(Value):
     reranker: Reranker | None = None
     missing: tuple[str, ...] = ()
     """For each missing one, the stage that is left out and why: `dense: no embedder here`."""
+    absent: tuple[str, ...] = ()
+    """Those of `missing` that nobody asked for by name, and that only have to be pulled."""
 
     def close(self) -> None:
         """Give the models' memory back; before Python ends, when llama.cpp may be gone already."""

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from qmd_py.cli import printing
 from qmd_py.cli.app import Status
 from qmd_py.cli.loading import Loader
 from qmd_py.errors import ModelFailed
@@ -177,6 +179,18 @@ class TestCallersWordings:
         assert result.stderr.count("\n") == 1
 
 
+SEARCHED = ("query", "dough", "--files", "--without", "dense")
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remarks go to a terminal, the answer to a pipe."""
+    streams = SimpleNamespace(
+        stderr=SimpleNamespace(isatty=lambda: True), stdout=SimpleNamespace(isatty=lambda: False)
+    )
+    monkeypatch.setattr(printing, "sys", streams)
+
+
 class TestMissingModels:
     def test_are_named_in_the_answer_and_not_on_a_pipe(self, notes, qmd) -> None:
         result = qmd("query", QUESTION, "--json")
@@ -188,11 +202,34 @@ class TestMissingModels:
     def test_are_named_on_a_terminal(self, notes) -> None:
         done = subprocess.run(
             [sys.executable, "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)",
-             sys.executable, "-m", "qmd_py", "query", "dough", "--files"],
+             sys.executable, "-m", "qmd_py", *SEARCHED],
             capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        assert "qmd: skipped expand: " in done.stdout
-        assert "qmd: skipped rerank: " in done.stdout
+        line = done.stdout.splitlines()[-1]
+        assert line == (
+            "qmd: no models to expand and rerank: run 'qmd models pull', "
+            'or set both to "none" in config.toml'
+        )
+        assert done.stdout.count("qmd: ") == 1
+
+    def test_one_alone_is_named_alone(self, notes, qmd, terminal) -> None:
+        told = qmd(*SEARCHED, "--no-expand").stderr
+        assert told == (
+            "qmd: no model to rerank: run 'qmd models pull', "
+            'or set rerank = "none" in config.toml\n'
+        )
+
+    def test_what_the_line_says_silences_it(self, notes, qmd, terminal, isolated: Path) -> None:
+        (isolated / "qmd-py").mkdir()
+        (isolated / "qmd-py/config.toml").write_text('expand = "none"\nrerank = "none"\n')
+        assert qmd(*SEARCHED).stderr == ""
+
+    def test_a_model_that_was_asked_for_is_told_in_full(self, notes, qmd, terminal) -> None:
+        told = qmd(*SEARCHED, "--reranker", "qwen3-reranker-0.6b").stderr
+        assert "qmd: skipped rerank: qwen3-reranker-0.6b is not here: run 'qmd models pull " in told
+        assert "qmd: no model to expand: " in told
+        told = qmd(*SEARCHED, "--no-expand", "--reranker", "./none.gguf").stderr
+        assert told == "qmd: skipped rerank: there is no file none.gguf: check the path\n"
 
     @pytest.mark.parametrize(
         "off", [("--no-expand", "--no-rerank"), ("--expander", "none", "--reranker", "none")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qmd_py import config
 from qmd_py.cli.app import notice
 from qmd_py.config import Config
-from qmd_py.errors import ModelFailed, ModelMissing, UsageError
+from qmd_py.errors import ModelFailed, ModelMissing, NotPulled, UsageError
 from qmd_py.models import Embedder, Expander, Models, Reranker
 from qmd_py.search.asking import PASSAGE_TOKENS
 
@@ -39,6 +39,7 @@ class Loader:
         self._gpu = uses_gpu(device)
         self._threads = config.threads()
         self._missing: list[str] = []
+        self._absent: list[str] = []
         # OpenMP reads this when a model's library is loaded. Its threads otherwise spin while they
         # wait for each other, and on a busy machine each spins away the time the other needs: 2 to 18
         # times slower was seen, and on a quiet one next to nothing is lost.
@@ -68,6 +69,7 @@ class Loader:
             self._expander(expander),
             self._reranker(reranker, passage_tokens),
             self.missing,
+            tuple(self._absent),
         )
 
     def embedder(self, *, questions_only: bool = False) -> Embedder | None:
@@ -118,7 +120,7 @@ class Loader:
             return None
 
     def _expander(self, choice: str | None) -> Expander | None:
-        found = self._file("expand", choice or self._config.settings.expand)
+        found = self._file("expand", self._config.settings.expand, choice)
         if found is None:
             return None
         spec, file = found
@@ -141,7 +143,7 @@ class Loader:
         )
 
     def _reranker(self, choice: str | None, passage_tokens: int) -> Reranker | None:
-        found = self._file("rerank", choice or self._config.settings.rerank)
+        found = self._file("rerank", self._config.settings.rerank, choice)
         if found is None:
             return None
         spec, file = found
@@ -162,12 +164,17 @@ class Loader:
             passage_tokens=passage_tokens,
         )
 
-    def _file(self, role: "Role", choice: str | None) -> "tuple[ModelSpec, Path | None] | None":
+    def _file(
+        self, role: "Role", setting: str | None, option: str | None = None
+    ) -> "tuple[ModelSpec, Path | None] | None":
         """The chosen model and its file (None for the built-in); None when it cannot be used."""
         try:
-            return self._found(role, choice)
+            return self._found(role, option or setting)
         except ModelMissing as error:
-            self._missing.append(f"{STAGES[role]}: {error}")
+            why = f"{STAGES[role]}: {error}"
+            self._missing.append(why)
+            if isinstance(error, NotPulled) and role != "embed" and not option:
+                self._absent.append(why)
             return None
 
     def _found(self, role: "Role", choice: str | None) -> "tuple[ModelSpec, Path | None] | None":
@@ -180,7 +187,8 @@ class Loader:
             _key(spec)
         file = catalogue.file_of(spec, self._config.models_dir)
         if file is not None and not file.is_file():
-            raise ModelMissing(catalogue.absent(spec))
+            local = isinstance(spec.source, catalogue.Local)
+            raise (ModelMissing if local else NotPulled)(catalogue.absent(spec))
         return spec, file
 
     def _client(self, spec: "ModelSpec") -> "tuple[Server, Client] | None":

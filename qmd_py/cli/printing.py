@@ -61,6 +61,7 @@ def print_answer(
     settings: Settings,
     analyzer: Analyzer | None = None,
     told: Sequence[str] = (),
+    absent: Sequence[str] = (),
 ) -> None:
     """Print an answer, and end with the status that says whether anything was found.
 
@@ -70,6 +71,7 @@ def print_answer(
         settings: the editor that links open, and how much of a note is read.
         analyzer: finds the question's words in snippets.
         told: what the filters have to say, which is why nothing may have been found.
+        absent: those of the stages left out whose models only have to be pulled.
 
     Raises:
         Exit: nothing was found.
@@ -86,7 +88,7 @@ def print_answer(
         )
     for remark in told:
         notice(remark)
-    _remark(found, hint=not told)
+    _remark(found, hint=not told, absent=absent)
     if not found.hits:
         raise typer.Exit(Status.NOTHING_FOUND)
 
@@ -132,7 +134,7 @@ def _format(wanted: Mapping[str, bool]) -> str:
     return chosen[0] if chosen else ""
 
 
-def _remark(answer: Answer, *, hint: bool = True) -> None:
+def _remark(answer: Answer, *, hint: bool = True, absent: Sequence[str] = ()) -> None:
     """Say on stderr what the reader of the answer should know."""
     if outdated := _outdated(answer):
         notice(f"{'; '.join(outdated)}: run 'qmd index'")
@@ -148,7 +150,19 @@ def _remark(answer: Answer, *, hint: bool = True) -> None:
             "no note meets the filters" if listing else "nothing found: try fewer or other words"
         )
     for skipped in answer.skipped if sys.stderr.isatty() else answer.broken:
-        notice(f"skipped {skipped}")
+        if skipped not in absent:
+            notice(f"skipped {skipped}")
+    stages = [why.partition(":")[0] for why in absent if why in answer.skipped]
+    if stages and sys.stderr.isatty():
+        notice(_modest(stages))
+
+
+def _modest(stages: Sequence[str]) -> str:
+    """That a search did without models, and how not to hear of it again; in one short line."""
+    what = "no models" if len(stages) > 1 else "no model"
+    off = 'both to "none"' if len(stages) > 1 else f'{stages[0]} = "none"'
+    named = " and ".join(stages)
+    return f"{what} to {named}: run 'qmd models pull', or set {off} in config.toml"
 
 
 def _outdated(answer: Answer) -> list[str]:

@@ -166,7 +166,7 @@ def answer(
                 ask = replace(ask, early=lambda early: preview(_early(early, analyzer, editor)))
             found = pipeline(mode)(store, text, ask, models, admission.moment)
     admission.write_trace(found, ask.gate, ask.limit)
-    print_answer(found, shown, config.settings, analyzer, astray)
+    print_answer(found, shown, config.settings, analyzer, astray, models.absent)
 
 
 def list_notes(
