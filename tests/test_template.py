@@ -145,6 +145,7 @@ def test_a_batch_in_lines_of_ones_own(qmd: Qmd, notes: Path) -> None:
         pytest.param([], " \n\n", "no question on stdin", id="blank lines"),
         pytest.param(["words"], "x", "leave out the words", id="words too"),
         pytest.param(["--csv"], "x", "several questions and --csv together", id="another form"),
+        pytest.param(["-0"], "x", "several questions and -0 together", id="files for xargs"),
         pytest.param(["-c", "nope"], "x", "no collection 'nope'", id="an unknown collection"),
     ],
 )

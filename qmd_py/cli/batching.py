@@ -51,9 +51,8 @@ def check(shown: Shown, trace: Path | None) -> Shown:
     if trace:
         raise UsageError("several questions and --trace together: a trace is of one question")
     if shown.form not in {"", "json", "format"}:
-        raise UsageError(
-            f"several questions and --{shown.form} together: they give JSON, or --format"
-        )
+        form = "-0" if shown.separator == "\0" else f"--{shown.form}"
+        raise UsageError(f"several questions and {form} together: they give JSON, or --format")
     return replace(shown, form=shown.form or "json")
 
 

@@ -50,9 +50,16 @@ class Shown(Value):
         Raises:
             UsageError: several formats are asked for, or the template cannot be understood.
         """
-        wanted = {"json": json, "csv": csv, "md": md, "files": files or null}
-        form = _format(wanted | {"format": template is not None})
-        return cls(form, toc, explain, "\0" if null else "\n", _template(template))
+        wanted = {"--json": json, "--csv": csv, "--md": md, "--files": files}
+        wanted |= {"-0": null and not files, "--format": template is not None}
+        form = _format(wanted)
+        return cls(
+            "files" if form == "0" else form,
+            toc,
+            explain,
+            "\0" if null else "\n",
+            _template(template),
+        )
 
 
 def print_answer(
@@ -130,8 +137,8 @@ def _format(wanted: Mapping[str, bool]) -> str:
     """
     chosen = [name for name, on in wanted.items() if on]
     if len(chosen) > 1:
-        raise UsageError(f"--{chosen[0]} and --{chosen[1]} together: choose one")
-    return chosen[0] if chosen else ""
+        raise UsageError(f"{chosen[0]} and {chosen[1]} together: choose one")
+    return chosen[0].lstrip("-") if chosen else ""
 
 
 def _remark(answer: Answer, *, hint: bool = True, absent: Sequence[str] = ()) -> None:
