@@ -64,6 +64,14 @@ def said(result: "Result") -> str:
         pytest.param(
             "collection ad", "(did you mean 'add'?): see 'qmd collection", id="one deeper"
         ),
+        pytest.param("find x", "no command 'find' (did you mean 'search'?)", id="another's word"),
+        pytest.param(
+            "list", "no command 'list' (did you mean 'ls'?)", id="before what looks like it"
+        ),
+        pytest.param("models rm x", "(did you mean 'remove'?): see 'qmd models", id="one deeper"),
+        pytest.param(
+            "collection find x", "no command 'find': see 'qmd coll", id="no such word here"
+        ),
         pytest.param("--bogus", "no such option: --bogus", id="an unknown option"),
         pytest.param(
             "--index work query x",
@@ -83,7 +91,22 @@ def said(result: "Result") -> str:
         pytest.param("search x -n 0", "'--limit' / '-n'", id="a limit of none"),
         pytest.param("search x -n many", "'--limit' / '-n'", id="a limit that is no number"),
         pytest.param("search x --snippet 3", "'--snippet'", id="a snippet too short to show"),
-        pytest.param("search x -c", "option '-c' requires an argument", id="a value left out"),
+        pytest.param(
+            "search x -c",
+            "option '-c' requires an argument: see 'qmd search --help'",
+            id="a value left out",
+        ),
+        pytest.param("query -n", "requires an argument: see 'qmd query --help'", id="no words"),
+        pytest.param(
+            "collection add --glob",
+            "requires an argument: see 'qmd collection add --help'",
+            id="a value left out one deeper",
+        ),
+        pytest.param(
+            "status --json=1",
+            "does not take a value: see 'qmd status --help'",
+            id="a value too many",
+        ),
         pytest.param("search x -c bread", "no collection 'bread'", id="an unknown collection"),
         pytest.param(
             "query x -c note",

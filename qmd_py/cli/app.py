@@ -19,6 +19,25 @@ from qmd_py.render import styled
 from qmd_py.render.styled import Line
 
 _WIDE_ENOUGH = 60  # columns; in a narrower window there is no room for panels and bars
+_OTHERS_WORDS = {
+    "add": "index",
+    "ask": "query",
+    "bench": "eval",
+    "cat": "get",
+    "delete": "remove",
+    "download": "pull",
+    "find": "search",
+    "grep": "search",
+    "list": "ls",
+    "multi-get": "get",
+    "new": "add",
+    "open": "get",
+    "read": "get",
+    "rm": "remove",
+    "show": "get",
+    "update": "index",
+}
+"""What other tools call a command → what it is called here."""
 _ISSUES = "https://github.com/qmd-py/qmd-py/issues"
 
 
@@ -32,7 +51,17 @@ class Status(IntEnum):
 
 
 class Command(TyperCommand):
-    """A command whose help can be read in any window."""
+    """A command whose help can be read in any window, and that is named where its options are wrong."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 — Typer's own signature
+        """Read the arguments."""
+        try:
+            return list(super().parse_args(ctx, args))
+        except typer.TyperException as error:
+            wrong: Any = error
+            # where a value is missing, Typer does not say of which command
+            wrong.ctx = getattr(wrong, "ctx", None) or ctx
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 — Typer's own signature
         """Write the help: panels where there is room for whole names in them, else plain lists."""
@@ -73,7 +102,10 @@ class Commands(TyperGroup):
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             from qmd_py import spelling
 
-            near = spelling.suggestion(args[0], self.list_commands(ctx))
+            known = self.list_commands(ctx)
+            meant = _OTHERS_WORDS.get(args[0])
+            near = f" (did you mean '{meant}'?)" if meant in known else ""
+            near = near or spelling.suggestion(args[0], known)
             raise UsageError(f"no command '{args[0]}'{near}: see '{ctx.command_path} --help'")
         return super().resolve_command(ctx, args)
 
