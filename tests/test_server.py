@@ -155,6 +155,13 @@ class TestTools:
             "no collection 'note' (did you mean 'notes'?): see 'qmd collection list'",
         )
 
+    def test_the_name_of_a_collection_may_be_decomposed(self, desk: Desk, index: Path) -> None:
+        with Writer.open(index) as store:
+            store.rename_collection(store.collections()[0], "caf\u00e9")
+        for query in ("bread", ""):
+            asked = {"query": query, "collections": ["cafe\u0301"]}
+            assert answered(tools.call(desk, "search", asked))["results"]
+
     @pytest.mark.parametrize(
         ("filters", "paths"),
         [

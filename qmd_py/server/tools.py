@@ -3,6 +3,7 @@
 import contextlib
 import json
 import traceback
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
@@ -138,8 +139,10 @@ _TOOLS: Mapping[str, Callable[[Desk, Given], Reply]] = {
 
 
 def _filters(given: Given) -> Filters:
+    # the index has names in NFC, however an agent spells them
+    names = tuple(unicodedata.normalize("NFC", name) for name in given.texts("collections"))
     return Filters(
-        given.texts("collections"), given.texts("paths"), given.texts("tags"), given.texts("where"),
+        names, given.texts("paths"), given.texts("tags"), given.texts("where"),
         given.text("since"), given.text("until"),
     )  # fmt: skip
 
