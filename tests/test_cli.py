@@ -826,6 +826,17 @@ def test_nothing_prints_nothing_on_a_terminal() -> None:
     assert styled.coloured([]) == ""
 
 
+def test_a_note_without_text_is_a_hit_that_says_so(qmd: Qmd, folder: Path) -> None:
+    (folder / "only.md").write_text("---\ntitle: Zebra crossing\ntags: [road]\n---\n")
+    qmd("index", "--no-embed", folder)
+    place, *shown = qmd("search", "zebra").stdout.splitlines()
+    assert place.startswith(f"{folder}/only.md:1  ")
+    assert shown == ["#1 Zebra crossing", "(no text)"]
+    assert ">" not in qmd("search", "zebra", "--md").stdout
+    (match,) = json.loads(qmd("search", "zebra", "--json").stdout)["results"][0]["matches"]
+    assert (match["snippet"], match["breadcrumb"]) == ("", "Zebra crossing")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -112,8 +112,10 @@ def answer_markdown(answer: Answer) -> str:
         parts.append(f"{hit.collection}/{hit.path} · pid {hit.pid} · score {hit.score:.2f}\n")
         parts += [f"{text}\n" for text in hit.contexts]
         for match in hit.matches:
-            quoted = match.snippet.replace("\n", "\n> ")
-            parts.append(f"- {_escaped(match.breadcrumb)}, line {match.line}\n\n  > {quoted}\n")
+            parts.append(f"- {_escaped(match.breadcrumb)}, line {match.line}\n")
+            if match.snippet:
+                quoted = match.snippet.replace("\n", "\n> ")
+                parts.append(f"  > {quoted}\n")
         if hit.body is not None:
             parts.append(hit.body + "\n")
     return "\n".join(parts)

@@ -253,6 +253,8 @@ def _linked(hit: Hit) -> str:
 
 def _snippet(hit: Hit, answer: Answer, analyzer: Analyzer) -> list[Line]:
     best = hit.matches[0]
+    if not best.snippet:
+        return [[("(no text)", "faint")]]
 
     def is_marked(line: str) -> bool:
         return bool(analyzer.found_in(line, answer.terms))
