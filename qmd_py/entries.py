@@ -13,11 +13,11 @@ from qmd_py import chunking, files, passages
 from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, IndexUnusable
 from qmd_py.formats import parsing, reading
+from qmd_py.lexicon import Indexed, Lexicon
 from qmd_py.markdown import references
 from qmd_py.records.notes import Note
 from qmd_py.records.stored import Chunk
 from qmd_py.store.rows import Rows, Terms, rows_of
-from qmd_py.terms import Analyzer, Indexed
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -179,15 +179,15 @@ def _result(source: Source, settings: Settings) -> Result:
     if text.digest == source.known:
         return Entry(text.digest, None)
     note = note_of(source.path, text, settings.chunk_chars)
-    terms, chunk_terms = note_terms(note, _analyzer(settings.languages))
+    terms, chunk_terms = note_terms(note, _lexicon(settings.languages))
     keys = tuple(map(passages.key, note_passages(note)))
     return Entry(text.digest, rows_of(note, terms, chunk_terms, keys))
 
 
 @functools.cache
-def _analyzer(languages: tuple[str, ...]) -> Analyzer:
+def _lexicon(languages: tuple[str, ...]) -> Lexicon:
     """One for all notes, for what it remembers of words."""
-    return Analyzer(languages)
+    return Lexicon(languages)
 
 
 def note_of(path: str, text: files.Text, chunk_chars: int) -> Note:
@@ -219,20 +219,20 @@ def note_passages(note: Note) -> list[str]:
     ]
 
 
-def note_terms(note: Note, analyzer: Analyzer) -> tuple[Terms, tuple[Terms, ...]]:
+def note_terms(note: Note, lexicon: Lexicon) -> tuple[Terms, tuple[Terms, ...]]:
     """The terms of a whole note, and of each chunk: its own, its headings' and the title's.
 
     A note holds its chunks, so each text is read once for both.
     """
-    title = analyzer.indexed(note.title)
-    aliases = analyzer.indexed("\n".join([*note.aliases, *note.tags]))
-    above = analyzer.indexed(note.description)
-    bodies = [analyzer.indexed(chunk.text) for chunk in note.chunks]
-    headings = analyzer.indexed("\n".join(section.title for section in note.toc))
+    title = lexicon.indexed(note.title)
+    aliases = lexicon.indexed("\n".join([*note.aliases, *note.tags]))
+    above = lexicon.indexed(note.description)
+    bodies = [lexicon.indexed(chunk.text) for chunk in note.chunks]
+    headings = lexicon.indexed("\n".join(section.title for section in note.toc))
     # the description stands above the first chunk
     chunk_bodies = [[above, bodies[0]], *([body] for body in bodies[1:])]
     return _terms(title, aliases, headings, [above, *bodies]), tuple(
-        _terms(title, aliases, analyzer.indexed("\n".join(_path(note, chunk))), body)
+        _terms(title, aliases, lexicon.indexed("\n".join(_path(note, chunk))), body)
         for chunk, body in zip(note.chunks, chunk_bodies, strict=True)
     )
 

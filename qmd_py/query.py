@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qmd_py.errors import UsageError
+from qmd_py.letters import is_unspaced
 from qmd_py.records.values import Value
-from qmd_py.terms import Analyzer, is_unspaced
+from qmd_py.terms import Analyzer
 
 _LONGEST = 10_000  # characters; a question is not a document
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})

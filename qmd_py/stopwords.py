@@ -1,7 +1,7 @@
 """Function words by language: frequent in every note, so no help in telling notes apart.
 
 Closed classes only (articles, pronouns, prepositions, conjunctions, auxiliaries, question words),
-written out in the form in which `terms.fold` leaves a word.
+written out in the form in which `letters.fold` leaves a word.
 """
 
 from collections.abc import Iterable

@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "qmd_py"
 
 ROWS = (
-    {"errors", "moments", "records", "spelling", "stopwords", "visible"},
+    {"errors", "letters", "moments", "records", "spelling", "stopwords", "visible"},
     {
         "admission",
         "catalogue",
@@ -35,6 +35,7 @@ ROWS = (
         "git",
         "gguf",
         "ledger",
+        "lexicon",
         "query",
         "stages",
         "statements",

@@ -5,10 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qmd_py import terms
+from qmd_py.letters import fold, is_unspaced
+from qmd_py.lexicon import Lexicon
 from qmd_py.stopwords import stop_words
-from qmd_py.terms import Analyzer, Span, fold, is_unspaced
+from qmd_py.terms import Analyzer, Span
 
 ANALYZER = Analyzer(["en", "ru"])
+LEXICON = Lexicon(["en", "ru"])
 BOUNDED = settings(deadline=None, max_examples=150)
 
 
@@ -104,7 +107,7 @@ def test_compounds(text: str, compounds: set[str]):
 
 
 def test_a_text_is_indexed_under_compounds_and_unstemmed_words_each_once():
-    found = ANALYZER.indexed("sp_new1 synchronizing sp_new1 cat")
+    found = LEXICON.indexed("sp_new1 synchronizing sp_new1 cat")
     assert found.words == "sp new1 synchron sp new1 cat"
     assert found.compounds == ("sp_new1", "new")
     assert found.shortened == ("synchronizing",)
@@ -112,10 +115,10 @@ def test_a_text_is_indexed_under_compounds_and_unstemmed_words_each_once():
 
 def test_what_is_remembered_of_words_changes_nothing(monkeypatch: pytest.MonkeyPatch):
     texts = ["sp_new1 searches", "中文 searches getUserName", "searches", "don’t"]
-    fresh = [Analyzer(("en", "ru")).indexed(text) for text in texts]
-    used = Analyzer(("en", "ru"))
+    fresh = [Lexicon(("en", "ru")).indexed(text) for text in texts]
+    used = Lexicon(("en", "ru"))
     assert [used.indexed(text) for text in texts * 2] == fresh * 2
-    monkeypatch.setattr("qmd_py.terms._MOST_KNOWN", 1)
+    monkeypatch.setattr("qmd_py.lexicon._MOST_KNOWN", 1)
     assert [used.indexed(text) for text in texts * 2] == fresh * 2
 
 
@@ -214,7 +217,7 @@ def test_hostile_text_is_read(text: str):
 @BOUNDED
 @given(st.text())
 def test_any_text_gives_terms_that_are_whole_and_folded(text: str):
-    found = ANALYZER.indexed(text)
+    found = LEXICON.indexed(text)
     assert found.words.split(" ") == (ANALYZER.words(text) or [""])
     for term in [*ANALYZER.words(text), *found.compounds, *found.shortened]:
         assert term.split() == [term]
@@ -258,5 +261,5 @@ def test_letters_that_are_not_folded_would_fold_to_themselves(first: str, last: 
     "word", ["Notes", "synchronizing", "Заметками", "ёлки", "façades", "ﬁsh", "ΑΣ", "İstanbul"]
 )
 def test_a_plain_word_is_indexed_like_one_among_marks(word: str) -> None:
-    analyzer = Analyzer(("en", "ru"))
-    assert analyzer.indexed(word) == analyzer.indexed(f"({word})")
+    lexicon = Lexicon(("en", "ru"))
+    assert lexicon.indexed(word) == lexicon.indexed(f"({word})")

@@ -4,10 +4,10 @@ import re
 from functools import lru_cache
 
 from qmd_py.expansion.prompts import INSTRUCTIONS
+from qmd_py.letters import fold, is_unspaced
 from qmd_py.stopwords import stop_words
-from qmd_py.terms import fold, is_unspaced
 
-# Everything below is compared in the form in which `terms.fold` leaves a text.
+# Everything below is compared in the form in which `letters.fold` leaves a text.
 _OPENINGS = re.compile(
     r"""\W*(?:
         here(?:\ is|\ are|'s)\b | (?:sure|certainly|of\ course|absolutely)[\s,!.:] | i'm\ sorry

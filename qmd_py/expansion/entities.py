@@ -5,9 +5,10 @@ import unicodedata
 from itertools import pairwise
 
 from qmd_py.expansion.languages import LATIN, language, script
+from qmd_py.letters import fold
 from qmd_py.query import sequence
 from qmd_py.stopwords import stop_words
-from qmd_py.terms import Analyzer, fold
+from qmd_py.terms import Analyzer
 
 _QUOTED = re.compile(r'(?P<out>(?<!\S)-)?["“„«](?P<text>[^"“”„«»]+)["”“»]')
 _EXCLUDED = re.compile(r"(?<!\S)-[^\W_]\S*")

@@ -11,10 +11,11 @@ from qmd_py.expansion import drift
 from qmd_py.expansion.entities import entities, keeps
 from qmd_py.expansion.languages import language, other_language, other_script
 from qmd_py.expansion.lines import KINDS
+from qmd_py.letters import fold, is_unspaced
 from qmd_py.records.values import Value
 from qmd_py.records.wordings import Variant
 from qmd_py.stopwords import stop_words
-from qmd_py.terms import Analyzer, fold, is_unspaced
+from qmd_py.terms import Analyzer
 
 FLOOR = 0.84
 """Least cosine to the question under multilingual-e5-small; removed most harm of small models on

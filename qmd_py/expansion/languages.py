@@ -7,8 +7,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from qmd_py.letters import fold
 from qmd_py.stopwords import stop_words
-from qmd_py.terms import fold
 
 LATIN = "latin"
 _UNSPACED = frozenset({"han", "kana", "thai", "lao", "khmer", "myanmar"})

@@ -20,6 +20,7 @@ from qmd_py.chunking import _EMBEDDED_DATA, chunks
 from qmd_py.config import Settings
 from qmd_py.errors import Ambiguous, NotFound, UsageError
 from qmd_py.ignoring import patterns_of
+from qmd_py.lexicon import Lexicon
 from qmd_py.markdown import frontmatter, parse
 from qmd_py.models import Models
 from qmd_py.records.answers import Scope
@@ -33,6 +34,7 @@ from tests.campaigns.conftest import Tally
 EXAMPLES = [40, pytest.param(2000, marks=pytest.mark.campaign)]
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 ANALYZER = Analyzer(("en", "ru"))
+LEXICON = Lexicon(("en", "ru"))
 
 _PIECES = st.sampled_from(
     ["# ", "## ", "### ", "#", "\n", "\n\n", "\r\n", "\r", "---\n", "===\n", "```\n", "~~~\n", "> ", "- ",
@@ -125,7 +127,7 @@ def test_a_note_becomes_terms(examples: int, tally: Tally) -> None:
     def check(text: str) -> None:
         note = entries.note_of("stem.md", files.Text(text, "", None), 300)
         json.dumps([note.metadata, note.title], allow_nan=False).encode()
-        whole, parts = entries.note_terms(note, ANALYZER)
+        whole, parts = entries.note_terms(note, LEXICON)
         assert all("\0" not in terms.body for terms in (whole, *parts))
 
     at_length(examples, NOTES.map(lambda text: "---\n" + text) | NOTES, check)
