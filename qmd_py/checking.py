@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 import qmd_py
-from qmd_py import catalogue, download, passages, retrieval, vectors
+from qmd_py import catalogue, download, meaning, passages, vectors
 from qmd_py.cache import Cache
 from qmd_py.catalogue import Listed, Local, Server
 from qmd_py.config import Config, threads
@@ -143,7 +143,7 @@ def _vectors(store: Reader, embedder: Embedder | None, missing: Sequence[str]) -
             said, _, step = reason.rpartition(": ")
             yield Finding("vectors", "bad", said, step)
         return
-    own = retrieval.fingerprint(store, embedder)
+    own = meaning.fingerprint(store, embedder)
     space = embeddings.space_of(store, own)
     for other in embeddings.spaces(store):
         if other.fingerprint != own:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from qmd_py import passages, vectors
 from qmd_py.errors import ModelFailed, ServerFailed
+from qmd_py.meaning import fingerprint
 from qmd_py.models import Batching, Embedder
 from qmd_py.reports import EmbedReport
-from qmd_py.retrieval import fingerprint
 from qmd_py.store import embeddings
 from qmd_py.store.embeddings import Pending, Space
 from qmd_py.store.reader import Reader

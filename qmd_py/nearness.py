@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from qmd_py import citing, linking, retrieval
+from qmd_py import citing, linking, meaning
 from qmd_py.errors import ModelMissing
 from qmd_py.models import Embedder
 from qmd_py.query import Query
@@ -64,7 +64,7 @@ def _alike(store: Reader, note: StoredNote, embedder: Embedder) -> dict[int, flo
     """Pid → likeness, best first."""
     from qmd_py import vectors
 
-    space = embeddings.space_of(store, retrieval.fingerprint(store, embedder))
+    space = embeddings.space_of(store, meaning.fingerprint(store, embedder))
     rows = embeddings.rows_in_scope(store, space, Query(""), Scope()) if space else []
     own = [row for row, _, pid in rows if pid == note.pid]
     if space is None or not own:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qmd_py import checking, config, embedding, indexing, retrieval
+from qmd_py import checking, config, embedding, indexing, meaning
 from qmd_py.config import Settings
 from qmd_py.llama import tiles
 from qmd_py.llama.tiles import Tiles
@@ -378,8 +378,8 @@ def test_a_search_that_met_the_old_file_asks_again(store: Writer, folder: Path) 
     update(store, folder)
     embedding.compact(store)
     asked = FakeEmbedder().queries(["7 Of"])
-    now = retrieval.by_meaning(store, the_space(store), _anything(), Scope(), asked)
-    assert retrieval.by_meaning(store, before, _anything(), Scope(), asked) == now
+    now = meaning.by_meaning(store, the_space(store), _anything(), Scope(), asked)
+    assert meaning.by_meaning(store, before, _anything(), Scope(), asked) == now
     assert now[0]
 
 
@@ -393,7 +393,7 @@ def test_so_does_one_that_sees_an_earlier_moment(store: Writer, folder: Path) ->
         update(store, folder)
         embedding.embed(store, FakeEmbedder())
         assert embedding.compact(store)
-        (run,) = retrieval.by_meaning(reader, before, _anything(), Scope(), asked)
+        (run,) = meaning.by_meaning(reader, before, _anything(), Scope(), asked)
         held = reader.chunks(candidate.id for candidate in run)
         assert len(run) == 78
         assert all(held[candidate.id].pid == candidate.pid for candidate in run)

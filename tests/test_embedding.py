@@ -16,10 +16,10 @@ from qmd_py import config, embedding, indexing, vectors
 from qmd_py.config import Settings
 from qmd_py.embedded import BuiltIn
 from qmd_py.errors import Busy
+from qmd_py.meaning import fingerprint
 from qmd_py.models import Embedder
 from qmd_py.passages import passage
 from qmd_py.reports import EmbedReport
-from qmd_py.retrieval import fingerprint
 from qmd_py.store import embeddings
 from qmd_py.store.embeddings import Space
 from qmd_py.store.reader import Reader

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qmd_py import embedding, indexing, retrieval
+from qmd_py import embedding, indexing, meaning, retrieval
 from qmd_py.config import Settings
 from qmd_py.errors import IndexUnusable, ModelMissing
 from qmd_py.records.answers import Candidate, Run, Scope
@@ -36,11 +36,11 @@ def understood(store: Writer, text: str) -> Asked:
 
 
 def dense(store: Writer, text: str, scope: Scope | None = None) -> Run:
-    space = embeddings.space_of(store, retrieval.fingerprint(store, FakeEmbedder()))
+    space = embeddings.space_of(store, meaning.fingerprint(store, FakeEmbedder()))
     assert space
     asked = understood(store, text)
-    rows = retrieval.vectors_of(FakeEmbedder(), asked.query.plain, ())
-    return retrieval.by_meaning(store, space, asked.query, scope or Scope(), rows)[0]
+    rows = meaning.vectors_of(FakeEmbedder(), asked.query.plain, ())
+    return meaning.by_meaning(store, space, asked.query, scope or Scope(), rows)[0]
 
 
 def paths(store: Writer, run: Run) -> list[str]:
@@ -196,7 +196,7 @@ def test_a_question_without_a_usable_vector_is_told(
     embedder = FailingEmbedder("poison", value)
     embedding.embed(store, embedder)
     with pytest.raises(ModelMissing, match="no usable vector for this question"):
-        retrieval.vectors_of(embedder, "poison", ())
+        meaning.vectors_of(embedder, "poison", ())
 
 
 def test_damaged_vectors_are_told(store: Writer, folder: Path) -> None:
@@ -211,32 +211,32 @@ def test_damaged_vectors_are_told(store: Writer, folder: Path) -> None:
 def test_what_there_is_to_search_in(store: Writer, folder: Path) -> None:
     put(store, folder, {"a.md": "apples"})
     mine, other = FakeEmbedder("mine"), FakeEmbedder("other")
-    assert retrieval.space_for(store, mine) == (
+    assert meaning.space_for(store, mine) == (
         None,
         "dense: nothing is embedded yet: run 'qmd embed'",
     )
     embedding.embed(store, other)
-    assert retrieval.space_for(store, mine) == (
+    assert meaning.space_for(store, mine) == (
         None,
         "dense: the vectors are of another model or setting: run 'qmd embed'",
     )
     embedding.embed(store, mine)
-    space, remark = retrieval.space_for(store, mine)
+    space, remark = meaning.space_for(store, mine)
     assert space
     assert (space.rows, remark) == (1, None)
     put(store, folder, {"b.md": "bread", "c.md": "cake"})
-    space, remark = retrieval.space_for(store, mine)
+    space, remark = meaning.space_for(store, mine)
     assert space
     assert (space.rows, remark) == (1, "dense: 2 passages wait for 'qmd embed'")
 
 
 def test_the_way_notes_are_cut_is_part_of_the_fingerprint(store: Writer, folder: Path) -> None:
     put(store, folder, {"a.md": "apples"})
-    before = retrieval.fingerprint(store, FakeEmbedder())
+    before = meaning.fingerprint(store, FakeEmbedder())
     collection = indexing.collection_for(store, folder)
     indexing.update(store, collection, Settings(chunk_chars=300))
-    assert retrieval.fingerprint(store, FakeEmbedder()) != before
-    assert retrieval.fingerprint(store, FakeEmbedder("other")) != retrieval.fingerprint(
+    assert meaning.fingerprint(store, FakeEmbedder()) != before
+    assert meaning.fingerprint(store, FakeEmbedder("other")) != meaning.fingerprint(
         store, FakeEmbedder()
     )
 

@@ -11,9 +11,9 @@ import pytest
 from qmd_py import config, embedding, indexing, sections
 from qmd_py.config import Settings
 from qmd_py.errors import ModelMissing, UsageError
+from qmd_py.meaning import fingerprint
 from qmd_py.models import Embedder, Models
 from qmd_py.records.answers import Answer, Hit, Scope
-from qmd_py.retrieval import fingerprint
 from qmd_py.search.asking import Ask
 from qmd_py.search.hybrid import hybrid
 from qmd_py.search.simple import by_meaning, by_words

@@ -145,16 +145,18 @@ def dense(
     """
     if models.embedder is None or "dense" in ask.without:
         return {}
-    space, remark = retrieval.space_for(store, models.embedder)
+    from qmd_py import meaning
+
+    space, remark = meaning.space_for(store, models.embedder)
     stages.remark(remark)
     if space is None:
         return {}
     wanted = [(kind, text) for kind, text in others if kind not in ask.without]
     texts = [text for _, text in wanted]
     try:
-        rows = retrieval.vectors_of(models.embedder, asked.query.plain, texts)
+        rows = meaning.vectors_of(models.embedder, asked.query.plain, texts)
         first = 0 if own is None else 1
-        found = retrieval.by_meaning(store, space, asked.query, ask.scope, rows[first:])
+        found = meaning.by_meaning(store, space, asked.query, ask.scope, rows[first:])
     except (IndexUnusable, ModelFailed, ModelMissing) as error:  # words answer all the same
         stages.failure(f"dense: {error}")
         return {}
@@ -163,7 +165,7 @@ def dense(
     runs: dict[str, list[Run]] = {}
     for (kind, _), run in zip(wanted, found, strict=True):
         runs.setdefault(kind, []).append(run)
-    return {"dense": own, **{kind: retrieval.united(several) for kind, several in runs.items()}}
+    return {"dense": own, **{kind: meaning.united(several) for kind, several in runs.items()}}
 
 
 def usable(store: Reader, ask: Ask, scores: Mapping[int, float], most: int) -> dict[int, float]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from qmd_py import citing, fusion, retrieval, widening
+from qmd_py import citing, fusion, meaning, retrieval, widening
 from qmd_py.cache import AnswerCache, NoCache
 from qmd_py.expansion.callers import Handed
 from qmd_py.models import AskedOnce, Models, Reranker
@@ -177,7 +177,7 @@ def _lists(
     for name, scores in lexed.items():
         lists[f"{name} (words)" if name == "phrasings" else name] = scores
     for name, run in meant.items():
-        lists[f"{name} (meaning)" if name == "phrasings" else name] = retrieval.dense_notes(run)
+        lists[f"{name} (meaning)" if name == "phrasings" else name] = meaning.dense_notes(run)
     for name in lists:
         # a further phrasing is the caller's own question once more
         weights.setdefault(name, 1.0 if name.startswith("phrasings") else widened.weight)
@@ -264,7 +264,7 @@ def _best(
 
     Of notes that may not be used nothing is taken, not even how well they fit.
     """
-    nearest = retrieval.dense_notes(meant.get("dense", ()))
+    nearest = meaning.dense_notes(meant.get("dense", ()))
     return usable(store, ask, words, 2), usable(store, ask, nearest, 1)
 
 

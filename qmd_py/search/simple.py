@@ -44,6 +44,8 @@ def by_meaning(
         UsageError: the question holds nothing to look for, or the only run is left out.
         ModelMissing: there is no embedder, or nothing is embedded for it.
     """
+    from qmd_py import meaning
+
     if "dense" in ask.without:
         raise UsageError("no run is left: vsearch has the dense one alone")
     stages = Stages()
@@ -56,8 +58,7 @@ def by_meaning(
         raise ModelMissing(why.removeprefix("dense: "))
     low, high = models.embedder.scale
     scores = {
-        pid: between(score, low, high)
-        for pid, score in retrieval.dense_notes(runs["dense"]).items()
+        pid: between(score, low, high) for pid, score in meaning.dense_notes(runs["dense"]).items()
     }
     answerer = Answerer(store, analyzer, asked, text, "vsearch", ask, now)
     ranking = recency.boosted(store, citing.Ranking(scores, runs, {}, {}), ask, now)

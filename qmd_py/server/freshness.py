@@ -8,9 +8,9 @@ from collections.abc import Callable
 from qmd_py import embedding, indexing
 from qmd_py.config import Config
 from qmd_py.errors import QmdError
+from qmd_py.meaning import fingerprint
 from qmd_py.models import Embedder
 from qmd_py.records.notes import Collection
-from qmd_py.retrieval import fingerprint
 from qmd_py.store import embeddings
 from qmd_py.store.writer import Writer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from qmd_py import retrieval
+from qmd_py import meaning
 from qmd_py.embedded import BuiltIn
 from qmd_py.store import embeddings
 from qmd_py.store.writer import Writer
@@ -20,7 +20,7 @@ _STEP = 50_000
 def fill(index: Path) -> None:
     """Give every passage a random vector."""
     with Writer.open(index) as store:
-        name = retrieval.fingerprint(store, BuiltIn(1))
+        name = meaning.fingerprint(store, BuiltIn(1))
         with store.batch():
             space = embeddings.space_of(store, name) or embeddings.add_space(store, name, 384)
         keys = [key for (key,) in store.rows("SELECT DISTINCT key FROM chunks")]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from qmd_py import fusion, measures, retrieval
+from qmd_py import fusion, meaning, measures, retrieval
 from qmd_py.evaluation import questions
 from qmd_py.models import Embedder
 from qmd_py.records.answers import Scope
@@ -45,18 +45,18 @@ def values_of(
     found = []
     for question in asked.questions:
         understood = retrieval.understand(store, question.query, analyzer)
-        space, _ = retrieval.space_for(store, embedder)
+        space, _ = meaning.space_for(store, embedder)
         assert space is not None
         worded = retrieval.by_words(store, understood, scope).values()
         words = fusion.summed([retrieval.notes_of(run) for run in worded])
         title = retrieval.notes_of(retrieval.by_title(store, understood, scope, analyzer))
-        dense = retrieval.dense_notes(
-            retrieval.by_meaning(
+        dense = meaning.dense_notes(
+            meaning.by_meaning(
                 store,
                 space,
                 understood.query,
                 scope,
-                retrieval.vectors_of(embedder, understood.query.plain, ()),
+                meaning.vectors_of(embedder, understood.query.plain, ()),
             )[0]
         )
         lists = {"words": list(words), "title": list(title), "dense": list(dense)}
