@@ -54,6 +54,7 @@ ROWS = (
         "llama",
         "meaning",
         "references",
+        "registry",
         "remote",
         "snippets",
     },

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qmd_py import checking, config, embedding, indexing, meaning
+from qmd_py import checking, config, embedding, indexing, meaning, registry
 from qmd_py.config import Settings
 from qmd_py.llama import tiles
 from qmd_py.llama.tiles import Tiles
@@ -328,7 +328,7 @@ def store(tmp_path: Path, folder: Path) -> Iterator[Writer]:
 
 
 def update(store: Writer, folder: Path) -> None:
-    indexing.update(store, indexing.collection_for(store, folder), Settings())
+    indexing.update(store, registry.collection_for(store, folder), Settings())
 
 
 def wrong(store: Reader) -> list[str]:

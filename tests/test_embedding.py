@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qmd_py import config, embedding, indexing, vectors
+from qmd_py import config, embedding, indexing, registry, vectors
 from qmd_py.config import Settings
 from qmd_py.embedded import BuiltIn
 from qmd_py.errors import Busy
@@ -58,7 +58,7 @@ def put(store: Writer, folder: Path, notes: dict[str, str]) -> None:
 
 
 def index(store: Writer, folder: Path) -> None:
-    indexing.update(store, indexing.collection_for(store, folder), Settings())
+    indexing.update(store, registry.collection_for(store, folder), Settings())
 
 
 def texts(store: Reader) -> dict[bytes, str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from qmd_py import files, indexing, markdown, sections
+from qmd_py import files, indexing, markdown, registry, sections
 from qmd_py.config import Settings
 from qmd_py.errors import FileUnreadable, NotFound, QmdError, UsageError
 from qmd_py.files import Walk
@@ -123,7 +123,7 @@ def test_a_folder_that_goes_away_while_it_is_listed_deletes_nothing(
         (folder / name).write_text("text")
     scandir = os.scandir
     with Writer.open(tmp_path / "index.sqlite") as store:
-        indexing.update(store, indexing.collection_for(store, folder), Settings())
+        indexing.update(store, registry.collection_for(store, folder), Settings())
         for gone, left in ((folder, False), (folder, True), (folder / "sub", False)):
 
             def listed(path: Path, gone: Path = gone, left: bool = left) -> list[os.DirEntry[str]]:
@@ -286,7 +286,7 @@ def test_what_is_cut_is_named(folder: Path, tmp_path: Path) -> None:
     (folder / "a.md").write_text("- a\n" * 200_001)
     (folder / "b.md").write_text(f"---\naliases: {'long, ' * 2000}\n---\n")
     with Writer.open(tmp_path / "index.sqlite") as store:
-        indexing.update(store, indexing.collection_for(store, folder), Settings())
+        indexing.update(store, registry.collection_for(store, folder), Settings())
         assert store.status().problems == (
             "notes/a.md: more than 500,000 lines or 200,000 blocks: read as plain text",
             "notes/b.md: of 'aliases' only 4000 characters are read",

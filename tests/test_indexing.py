@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from qmd_py import indexing
+from qmd_py import indexing, registry
 from qmd_py.config import Settings
 from qmd_py.errors import IndexUnusable, UsageError
 from qmd_py.query import parse
@@ -46,7 +46,7 @@ def run(store: Writer, folder: Path, settings: Settings = SETTINGS, *, prune: bo
 def index(
     store: Writer, folder: Path, settings: Settings = SETTINGS, *, prune: bool = False
 ) -> IndexReport:
-    collection = indexing.collection_for(store, folder)
+    collection = registry.collection_for(store, folder)
     return indexing.update(store, collection, settings, prune=prune)
 
 
@@ -433,40 +433,40 @@ def test_both_unicode_forms_of_a_name_are_two_notes(store: Writer, folder: Path)
 def test_a_collection_is_named_after_its_folder(store: Writer, folder: Path) -> None:
     other = folder / "sub" / "notes"
     other.mkdir(parents=True)
-    assert indexing.collection_for(store, folder).name == "notes"
-    assert indexing.collection_for(store, other).name == "notes-2"
-    assert indexing.collection_for(store, folder / "sub/..").name == "notes"
+    assert registry.collection_for(store, folder).name == "notes"
+    assert registry.collection_for(store, other).name == "notes-2"
+    assert registry.collection_for(store, folder / "sub/..").name == "notes"
 
 
 def test_a_folder_is_one_collection_by_whatever_path(store: Writer, folder: Path) -> None:
     link = folder.with_name("link")
     link.symlink_to(folder)
-    assert indexing.collection_for(store, link) == indexing.collection_for(store, folder)
+    assert registry.collection_for(store, link) == registry.collection_for(store, folder)
 
 
 @pytest.mark.parametrize("name", ["", " ", "a/b", "a\nb", "-x", "--json"])
 def test_a_name_that_cannot_be_typed_is_refused(store: Writer, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be a collection's name"):
-        indexing.checked_name(name)
+        registry.checked_name(name)
 
 
 def test_a_folder_whose_name_cannot_be_typed_is_named_without_its_hyphens(
     store: Writer, folder: Path
 ) -> None:
     (folder / "--json").mkdir()
-    assert indexing.collection_for(store, folder / "--json").name == "json"
+    assert registry.collection_for(store, folder / "--json").name == "json"
 
 
 def test_a_wrong_pattern_registers_nothing(store: Writer, folder: Path) -> None:
     with pytest.raises(UsageError, match="'!' is no pattern"):
-        indexing.add_collection(store, folder, None, (), ["!"])
+        registry.add_collection(store, folder, None, (), ["!"])
     assert store.collections() == []
 
 
 def test_progress_ends_with_all_notes_that_had_to_be_read(store: Writer, folder: Path) -> None:
     put(folder, {f"{number}.md": "x" for number in range(3)})
     seen: list[tuple[int, int]] = []
-    collection = indexing.collection_for(store, folder)
+    collection = registry.collection_for(store, folder)
     indexing.update(store, collection, SETTINGS, progress=lambda *at: seen.append(at))
     assert seen[-1] == (3, 3)
 
@@ -489,7 +489,7 @@ def test_eight_processes_make_one_new_index(folder: Path, tmp_path: Path) -> Non
     code = """
         import sys
         from qmd_py.cli.whole import app
-        from qmd_py import indexing
+        from qmd_py import indexing, registry
         from qmd_py.store import writer
         print("ready", flush=True)
         sys.stdin.readline()
@@ -534,7 +534,8 @@ def test_a_killed_run_leaves_a_good_index_that_the_next_one_completes(
         import itertools, os, signal, sys
         from pathlib import Path
         from qmd_py.config import Settings
-        from qmd_py.indexing import collection_for, update
+        from qmd_py.indexing import update
+        from qmd_py.registry import collection_for
         from qmd_py.store.writer import Writer
         calls = itertools.count(1)
         def die():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qmd_py import indexing
+from qmd_py import indexing, registry
 from qmd_py.config import Settings
 from qmd_py.records.notes import Link
 from qmd_py.relinking import Names, Relinking
@@ -248,7 +248,7 @@ def test_after_each_change_links_lead_where_they_lead_when_all_are_looked_up(
         notes = Path(place, "notes")
         notes.mkdir()
         with Writer.open(Path(place, "index.sqlite")) as store:
-            collection = indexing.collection_for(store, notes)
+            collection = registry.collection_for(store, notes)
             for change in changes:
                 _apply(notes, change)
                 indexing.update(store, collection, Settings(), prune=True)

@@ -19,7 +19,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
 
-from qmd_py import indexing, passages
+from qmd_py import indexing, passages, registry
 from qmd_py.config import Settings
 from qmd_py.server.protocol import MOST_BYTES
 from qmd_py.server.web import Guard
@@ -60,7 +60,7 @@ class Place:
 
 def put(index: Path, notes: Path) -> None:
     with Writer.open(index) as writer:
-        indexing.update(writer, indexing.collection_for(writer, notes), Settings())
+        indexing.update(writer, registry.collection_for(writer, notes), Settings())
 
 
 @pytest.fixture(scope="module")

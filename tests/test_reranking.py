@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd_py import embedding, fusion, indexing, passages, reranking
+from qmd_py import embedding, fusion, indexing, passages, registry, reranking
 from qmd_py.cache import Cache, NoCache
 from qmd_py.config import Settings
 from qmd_py.expansion.callers import Handed
@@ -261,7 +261,7 @@ class TestSearch:
             )
         (folder / "car.md").write_text("# Engines\n\nbread crumbs in a car\n")
         with Writer.open(tmp_path / "index.sqlite") as opened:
-            indexing.update(opened, indexing.collection_for(opened, folder), Settings())
+            indexing.update(opened, registry.collection_for(opened, folder), Settings())
             embedding.embed(opened, FakeEmbedder())
             yield opened
 

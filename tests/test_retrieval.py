@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qmd_py import embedding, indexing, meaning, retrieval
+from qmd_py import embedding, indexing, meaning, registry, retrieval
 from qmd_py.config import Settings
 from qmd_py.errors import IndexUnusable, ModelMissing
 from qmd_py.records.answers import Candidate, Run, Scope
@@ -28,7 +28,7 @@ def put(store: Writer, folder: Path, notes: dict[str, str]) -> None:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    indexing.update(store, indexing.collection_for(store, folder), Settings())
+    indexing.update(store, registry.collection_for(store, folder), Settings())
 
 
 def understood(store: Writer, text: str) -> Asked:
@@ -233,7 +233,7 @@ def test_what_there_is_to_search_in(store: Writer, folder: Path) -> None:
 def test_the_way_notes_are_cut_is_part_of_the_fingerprint(store: Writer, folder: Path) -> None:
     put(store, folder, {"a.md": "apples"})
     before = meaning.fingerprint(store, FakeEmbedder())
-    collection = indexing.collection_for(store, folder)
+    collection = registry.collection_for(store, folder)
     indexing.update(store, collection, Settings(chunk_chars=300))
     assert meaning.fingerprint(store, FakeEmbedder()) != before
     assert meaning.fingerprint(store, FakeEmbedder("other")) != meaning.fingerprint(

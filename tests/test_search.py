@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qmd_py import config, embedding, indexing, sections
+from qmd_py import config, embedding, indexing, registry, sections
 from qmd_py.config import Settings
 from qmd_py.errors import ModelMissing, UsageError
 from qmd_py.meaning import fingerprint
@@ -54,7 +54,7 @@ def put(store: Writer, folder: Path, notes: dict[str, str]) -> None:
 
 
 def index(store: Writer, folder: Path) -> None:
-    indexing.update(store, indexing.collection_for(store, folder), Settings())
+    indexing.update(store, registry.collection_for(store, folder), Settings())
 
 
 def paths(answer: Answer) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qmd_py import indexing, markdown, passages, sections
+from qmd_py import indexing, markdown, passages, registry, sections
 from qmd_py.config import Settings
 from qmd_py.errors import Ambiguous, FileUnreadable, NotFound
 from qmd_py.records.answers import Scope
@@ -74,7 +74,7 @@ def section(store: Writer, folder: Path) -> Callable[..., SectionText]:
 
 
 def index(store: Writer, folder: Path) -> None:
-    indexing.update(store, indexing.collection_for(store, folder), Settings())
+    indexing.update(store, registry.collection_for(store, folder), Settings())
 
 
 LINUX = ("🚀 1. Installation", "Linux")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qmd_py import embedding, indexing, retrieval, widening
+from qmd_py import embedding, indexing, registry, retrieval, widening
 from qmd_py.cache import Cache, NoCache
 from qmd_py.config import Settings
 from qmd_py.errors import ModelFailed
@@ -159,7 +159,7 @@ class TestSearch:
         for name, text in NOTES.items():
             (folder / name).write_text(text)
         with Writer.open(tmp_path / "index.sqlite") as opened:
-            indexing.update(opened, indexing.collection_for(opened, folder), Settings())
+            indexing.update(opened, registry.collection_for(opened, folder), Settings())
             embedding.embed(opened, FakeEmbedder())
             yield opened
 

@@ -79,7 +79,7 @@ def index(
 
     qmd index
     """
-    from qmd_py import indexing
+    from qmd_py import registry
     from qmd_py.store.writer import Writer
 
     config = configured(index)
@@ -89,7 +89,7 @@ def index(
         # before the index is made, so that a wrong command leaves no trace
         if folder is None:
             raise UsageError(_NONE_YET)
-        indexing.checked_folder(folder)
+        registry.checked_folder(folder)
     with Writer.open(config.index) as store:
         chosen = _chosen(store, folder, collections or (), config)
         problems = _run(store, chosen, config, prune)
@@ -122,16 +122,16 @@ def add(
 
     qmd collection add ~/work --name work --ignore drafts/
     """
-    from qmd_py import indexing
+    from qmd_py import registry
     from qmd_py.store.writer import Writer
 
     config = configured(index)
-    indexing.checked_folder(
+    registry.checked_folder(
         folder
     )  # before the index is made, so that a wrong path leaves no trace
     with Writer.open(config.index) as store:
-        added = indexing.add_collection(store, folder, name, globs or (), ignores or ())
-        _tell_of_overlap(indexing.overlapping(store, added), added)
+        added = registry.add_collection(store, folder, name, globs or (), ignores or ())
+        _tell_of_overlap(registry.overlapping(store, added), added)
         problems = _run(store, _of_one_make(store, {added.name}, config), config, prune=False)
         if not no_embed:
             _embed(store, config)
@@ -217,14 +217,14 @@ def rename(
 
     qmd collection rename work archive --index work
     """
-    from qmd_py import indexing
+    from qmd_py import registry
     from qmd_py.store.writer import Writer
 
     config = configured(index)
     with Reader.open(config.index) as reader:
         found = _named(reader, name)
     with Writer.open(config.index) as store:
-        store.rename_collection(found, indexing.checked_name(new))
+        store.rename_collection(found, registry.checked_name(new))
     notice(f"'{name}' is '{new}' now")
 
 
@@ -251,14 +251,14 @@ def _chosen(
     store: "Writer", folder: Path | None, names: Sequence[str], config: Config
 ) -> Sequence[Collection]:
     """The collections to update; a folder that is none becomes one."""
-    from qmd_py import indexing
+    from qmd_py import registry
 
     check_collections(store, names)
     known = {found.name for found in store.collections()}
-    wanted = {indexing.collection_for(store, folder).name} if folder else set(names)
+    wanted = {registry.collection_for(store, folder).name} if folder else set(names)
     for added in store.collections():
         if added.name in wanted - known:
-            _tell_of_overlap(indexing.overlapping(store, added), added)
+            _tell_of_overlap(registry.overlapping(store, added), added)
     chosen = _of_one_make(store, wanted, config)
     if not chosen:
         raise UsageError(_NONE_YET)

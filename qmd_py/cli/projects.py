@@ -52,7 +52,7 @@ def import_config(
 
     qmd import-config old/index.yml --index old && qmd index --index old
     """
-    from qmd_py import foreign, indexing
+    from qmd_py import foreign, registry
     from qmd_py.store.writer import Writer
 
     found = foreign.read(file)
@@ -60,7 +60,7 @@ def import_config(
     with Writer.open(configured(index).index) as store:
         for wanted in found.collections:
             try:
-                added = indexing.add_collection(
+                added = registry.add_collection(
                     store, wanted.root, wanted.name, wanted.globs, wanted.ignores
                 )
             except UsageError as error:  # the others can be taken over all the same

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qmd_py import config, embedding, indexing
+from qmd_py import config, embedding, indexing, registry
 from qmd_py.config import Settings
 from qmd_py.embedded import BuiltIn
 from qmd_py.evaluation import questions
@@ -46,7 +46,7 @@ def corpus_index(
     file = tmp_path_factory.mktemp("bench") / "index.sqlite"
     with Writer.open(file) as writer:
         for name in LANGUAGES:
-            indexing.update(writer, indexing.collection_for(writer, corpus / name), Settings())
+            indexing.update(writer, registry.collection_for(writer, corpus / name), Settings())
         assert embedding.embed(writer, embedder).pending == 0
     with Reader.open(file) as reader:
         yield reader

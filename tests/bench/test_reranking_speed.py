@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qmd_py import config, indexing
+from qmd_py import config, indexing, registry
 from qmd_py import gguf as header
 from qmd_py.config import Settings
 from qmd_py.llama.reranker import LlamaReranker
@@ -63,7 +63,7 @@ def passages(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str
     """What the pipeline would have read: the passages of the forty best notes."""
     found = _Collecting()
     with Writer.open(tmp_path_factory.mktemp("speed") / "index.sqlite") as store:
-        indexing.update(store, indexing.collection_for(store, corpus / "en"), Settings())
+        indexing.update(store, registry.collection_for(store, corpus / "en"), Settings())
         hybrid(store, QUESTION, Ask(), Models(reranker=found), NOW)
     return found.passages
 

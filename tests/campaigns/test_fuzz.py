@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from qmd_py import entries, files, indexing, query, sections
+from qmd_py import entries, files, indexing, query, registry, sections
 from qmd_py.chunking import _EMBEDDED_DATA, chunks
 from qmd_py.config import Settings
 from qmd_py.errors import Ambiguous, NotFound, UsageError
@@ -67,7 +67,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     (folder / "a.md").write_text("# Apples\n\napples AND pears, 汉字\n\n## C++ > x\n\nv1.2 слово\n")
     (folder / "b.md").write_text("apples' title: near\n")
     with Writer.open(tmp_path_factory.mktemp("index") / "index.sqlite") as made:
-        indexing.update(made, indexing.collection_for(made, folder), Settings())
+        indexing.update(made, registry.collection_for(made, folder), Settings())
         yield made
 
 

@@ -15,7 +15,7 @@ from signal import Signals
 import numpy as np
 import pytest
 
-from qmd_py import catalogue, download, embedding, indexing
+from qmd_py import catalogue, download, embedding, indexing, registry
 from qmd_py.cache import Cache
 from qmd_py.catalogue import Hub, ModelSpec
 from qmd_py.config import Settings
@@ -90,7 +90,7 @@ def tried(cut: int, rounds: int) -> bool:
 
 def update(file: Path, folder: Path) -> None:
     with Writer.open(file) as store:
-        indexing.update(store, indexing.collection_for(store, folder), Settings())
+        indexing.update(store, registry.collection_for(store, folder), Settings())
 
 
 def moments(work: Callable[[], object], log: Path, times: int = 3) -> Callable[[], float]:

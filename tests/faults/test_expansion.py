@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qmd_py import embedding, indexing
+from qmd_py import embedding, indexing, registry
 from qmd_py.config import Settings
 from qmd_py.expansion import prompts
 from qmd_py.expansion.callers import Handed
@@ -53,7 +53,7 @@ class Counting(FakeEmbedder):
 def store(tmp_path: Path, folder: Path) -> Iterator[Writer]:
     write(folder, NOTES)
     with Writer.open(tmp_path / "index.sqlite") as opened:
-        indexing.update(opened, indexing.collection_for(opened, folder), Settings())
+        indexing.update(opened, registry.collection_for(opened, folder), Settings())
         embedding.embed(opened, FakeEmbedder())
         yield opened
 

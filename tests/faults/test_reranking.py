@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from qmd_py import embedding, gguf, indexing
+from qmd_py import embedding, gguf, indexing, registry
 from qmd_py.cli.loading import Loader
 from qmd_py.config import Settings
 from qmd_py.errors import ModelFailed
@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> Iterator[Writer]:
 def indexed(store: Writer, folder: Path) -> Callable[[Notes], Writer]:
     def index(notes: Notes) -> Writer:
         write(folder, notes)
-        indexing.update(store, indexing.collection_for(store, folder), Settings())
+        indexing.update(store, registry.collection_for(store, folder), Settings())
         embedding.embed(store, FakeEmbedder())
         return store
 
