@@ -14,7 +14,7 @@ from qmd_py.config import Config, threads
 from qmd_py.errors import IndexFault, QmdError
 from qmd_py.models import Embedder
 from qmd_py.reports import Finding
-from qmd_py.store import embeddings, health
+from qmd_py.store import embeddings, health, overview
 from qmd_py.store.embeddings import Space
 from qmd_py.store.reader import Reader
 
@@ -105,7 +105,7 @@ def _index(store: Reader, *, named: bool) -> Iterator[Finding]:
         yield Finding("terms", "remark", f"not compared with the texts: {error}", "check later")
     for fault in faults:
         yield Finding("index", "bad", fault, f"delete {store.file} and run 'qmd index' again")
-    status = store.status()
+    status = overview.status(store)
     if not faults:
         said = f"{status.file}: sound; {status.notes} notes, {status.chunks} chunks"
         yield Finding("index", "good", said)

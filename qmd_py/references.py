@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from qmd_py.errors import Ambiguous, NotFound, Refused, UsageError
 from qmd_py.records.answers import Scope
 from qmd_py.records.stored import StoredNote
+from qmd_py.store import overview
 from qmd_py.store.reader import Reader
 
 Admitted = Callable[[Sequence[StoredNote]], Sequence[StoredNote]]
@@ -97,7 +98,7 @@ def _near(store: Reader, reference: str, admitted: Admitted) -> str:
 
     typed = _BEHIND.sub("", reference)
     named: dict[str, list[str]] = {}
-    for _pid, label, title in store.labels("", _ALL):
+    for _pid, label, title in overview.labels(store, "", _ALL):
         for text in {_stem(label), title}:
             named.setdefault(text, []).append(label)
     near = spelling.alike(_stem(typed), list(named), _TRIED)

@@ -281,7 +281,7 @@ def test_a_damaged_index_is_told(qmd: Qmd, isolated: Path) -> None:
 
 
 def test_a_bug_ends_with_status_two(qmd: Qmd, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qmd_py.store.reader.Reader.status", lambda _: 1 / 0)
+    monkeypatch.setattr("qmd_py.store.overview.status", lambda _: 1 / 0)
     result = qmd("status")
     assert result.exit_code == 2
     assert "ZeroDivisionError" in result.stderr

@@ -23,6 +23,7 @@ from qmd_py.files import Walk
 from qmd_py.ignoring import _Pattern, patterns_of
 from qmd_py.records.answers import Scope
 from qmd_py.render import styled
+from qmd_py.store import overview
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer
 
@@ -137,7 +138,7 @@ def test_a_folder_that_goes_away_while_it_is_listed_deletes_nothing(
             monkeypatch.setattr(os, "scandir", listed)
             indexing.update(store, store.collections()[0], Settings())
             monkeypatch.undo()
-            assert store.status().notes == 5
+            assert overview.status(store).notes == 5
             if left:
                 gone.rmdir()
             (tmp_path / "away").rename(gone)
@@ -287,7 +288,7 @@ def test_what_is_cut_is_named(folder: Path, tmp_path: Path) -> None:
     (folder / "b.md").write_text(f"---\naliases: {'long, ' * 2000}\n---\n")
     with Writer.open(tmp_path / "index.sqlite") as store:
         indexing.update(store, registry.collection_for(store, folder), Settings())
-        assert store.status().problems == (
+        assert overview.status(store).problems == (
             "notes/a.md: more than 500,000 lines or 200,000 blocks: read as plain text",
             "notes/b.md: of 'aliases' only 4000 characters are read",
         )

@@ -18,6 +18,7 @@ from qmd_py.errors import IndexUnusable, UsageError
 from qmd_py.query import parse
 from qmd_py.records.answers import Scope
 from qmd_py.reports import IndexReport
+from qmd_py.store import overview
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer
 from qmd_py.terms import Analyzer
@@ -296,7 +297,7 @@ def test_many_files_in_nested_folders_are_all_counted(store: Writer, folder: Pat
                 (below / f"{number}.md").write_bytes(b"tiny %d" % number)
     report = index(store, folder)
     assert report.new == 1500
-    assert store.status().notes == 1500
+    assert overview.status(store).notes == 1500
     assert run(store, folder) == "1500 unchanged"
 
 
@@ -362,7 +363,7 @@ def test_a_note_with_a_fault_is_named_and_found(
     assert report.problems[0].startswith(f"{folder}/x.md: ")
     assert problem in report.problems[0]
     assert found(store, "apples") == ["x.md"]
-    assert problem in store.status().problems[0]
+    assert problem in overview.status(store).problems[0]
 
 
 def test_files_that_are_no_notes_end_nothing(store: Writer, folder: Path) -> None:
@@ -553,7 +554,7 @@ def test_a_killed_run_leaves_a_good_index_that_the_next_one_completes(
     with Reader.open(file) as reader:
         assert reader.rows("PRAGMA integrity_check") == [("ok",)]
         assert len(found(reader, "apples")) == kept
-        assert reader.status().notes == kept
+        assert overview.status(reader).notes == kept
     with Writer.open(file) as store:
         assert run(store, folder) == f"{250 - kept} new {kept} unchanged"
         assert run(store, folder) == "250 unchanged"

@@ -9,7 +9,7 @@ from qmd_py.query import Phrase, Query, Word
 from qmd_py.records.answers import Scope
 from qmd_py.records.notes import Collection, Note
 from qmd_py.records.stored import Chunk, FileState, StoredNote
-from qmd_py.store import connection
+from qmd_py.store import connection, overview
 from qmd_py.store.reader import Reader
 from qmd_py.store.rows import Terms, rows_of
 from qmd_py.store.writer import Writer
@@ -441,7 +441,7 @@ def test_status_counts(file: Path) -> None:
     with Writer.open(file) as store:
         put(store, add(store, "notes"), "a.md")
         add(store, "empty")
-        status = store.status()
+        status = overview.status(store)
     assert (status.notes, status.sections, status.chunks) == (1, 0, 1)
     assert [(found.name, found.notes) for found in status.collections] == [
         ("empty", 0),

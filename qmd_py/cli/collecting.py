@@ -28,7 +28,7 @@ from qmd_py.errors import Busy, UsageError
 from qmd_py.records.notes import Collection
 from qmd_py.render import machine, people
 from qmd_py.search.scoping import check_collections
-from qmd_py.store import embeddings
+from qmd_py.store import embeddings, overview
 from qmd_py.store.reader import Reader
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def status(as_json: Json = False, index: IndexOption = None) -> None:
     """
     config = configured(index)
     with Reader.open(config.index) as store:
-        found = replace(store.status(), vectors=embeddings.overview(store))
+        found = replace(overview.status(store), vectors=embeddings.overview(store))
     if config.policy and found.problems:
         # they name notes, some of which this reader may not know of
         found = replace(found, problems=(f"{len(found.problems)} notes have problems",))

@@ -63,11 +63,13 @@ def indexes(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
 @_offered
 def places(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
     """What a context can be about: collections, then folders and notes in them."""
+    from qmd_py.store import overview
+
     with _index(ctx) as store:
         yield from ((found.name, found.root) for found in store.collections())
         if _guarded(ctx):
             return
-        for _pid, label, title in store.labels(incomplete, _MOST):
+        for _pid, label, title in overview.labels(store, incomplete, _MOST):
             yield from ((str(folder), "") for folder in PurePath(label).parents[:-1])
             yield label, title
 
@@ -138,10 +140,12 @@ def rerankers(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
 @_offered
 def notes(ctx: typer.Context, incomplete: str) -> Iterator[Offer]:
     """Pids with titles; paths, once something other than a number is typed."""
+    from qmd_py.store import overview
+
     if _guarded(ctx):
         return
     with _index(ctx) as store:
-        for pid, path, title in store.labels(incomplete, _MOST):
+        for pid, path, title in overview.labels(store, incomplete, _MOST):
             for name in (str(pid), path, path.partition("/")[2]):
                 if name.startswith(incomplete):
                     yield name, title

@@ -24,7 +24,7 @@ from qmd_py.search.scoping import check_collections
 from qmd_py.server import teaching
 from qmd_py.server.arguments import MOST_NOTES, Given, checked
 from qmd_py.server.desk import Desk
-from qmd_py.store import embeddings
+from qmd_py.store import embeddings, overview
 from qmd_py.store.reader import Reader
 
 
@@ -117,7 +117,7 @@ def status(desk: Desk, given: Given) -> Reply:
     """What the index holds, and in which languages."""
     del given
     with Reader.open(desk.config.index) as store:
-        held = replace(store.status(), vectors=embeddings.overview(store))
+        held = replace(overview.status(store), vectors=embeddings.overview(store))
     shown = asdict(held) | {
         "spoken": {tongue.collection: tongue.codes for tongue in desk.tongues},
         "tools_version": teaching.VERSION,

@@ -16,7 +16,6 @@ from qmd_py.store.connection import open_for_reading, translated
 
 if TYPE_CHECKING:
     from qmd_py.records.notes import Collection
-    from qmd_py.reports import IndexStatus
 
 Weights = tuple[float, float, float, float, float]
 """BM25 weights of title, aliases, headings, body and side column."""
@@ -242,17 +241,6 @@ class Reader:
                 rows += self.rows(_NOTE + "WHERE p.collection = ? AND p.file = ?", values)
         return [self._note(row) for row in rows]
 
-    def labels(self, beginning: str, most: int) -> list[tuple[int, str, str]]:
-        """pid, `collection/path` and title of the first notes of which pid or a path begins so."""
-        return self.rows(
-            """SELECT pid, label, title
-            FROM (SELECT n.pid, n.path, k.name || '/' || n.path AS label, n.title
-            FROM notes n JOIN collections k ON k.id = n.collection)
-            WHERE ?1 IN (substr(pid, 1, length(?1)), substr(label, 1, length(?1)),
-            substr(path, 1, length(?1))) ORDER BY pid LIMIT ?2""",
-            [beginning, most],
-        )
-
     def toc(self, pid: int) -> tuple[Section, ...]:
         """The toc of a note as indexed."""
         rows = self.rows(
@@ -265,32 +253,6 @@ class Reader:
         return tuple(
             Section(title, level, tuple(path), anchor, line, last_line)
             for (title, level, _, anchor, line, last_line), path in zip(rows, paths, strict=True)
-        )
-
-    def status(self) -> "IndexStatus":
-        """Counts and settings of the index."""
-        from qmd_py.reports import IndexStatus
-
-        notes, sections, chunks, last = self.rows(
-            """SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM sections),
-            (SELECT count(*) FROM chunks), (SELECT max(indexed_at) FROM notes)"""
-        )[0]
-        problems = self.rows(
-            """SELECT k.name || '/' || n.path || ': ' || n.problem
-            FROM notes n JOIN collections k ON k.id = n.collection
-            WHERE n.problem IS NOT NULL ORDER BY 1"""
-        )
-        return IndexStatus(
-            file=str(self.file),
-            bytes=self.file.stat().st_size,
-            languages=self.languages,
-            chunk_chars=self.chunk_chars,
-            collections=tuple(self.collections()),
-            notes=notes,
-            sections=sections,
-            chunks=chunks,
-            problems=tuple(problem for (problem,) in problems),
-            last_indexed=last,
         )
 
     def _note(self, row: tuple[Any, ...]) -> StoredNote:
