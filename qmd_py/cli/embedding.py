@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qmd_py.cli.app import IndexOption, Status, bar, configured, emit, notice
+from qmd_py.cli.choosing import Device
 from qmd_py.cli.loading import Loader
-from qmd_py.cli.options import Device
 from qmd_py.errors import ModelMissing, UsageError
 from qmd_py.models import Embedder
 from qmd_py.render import people

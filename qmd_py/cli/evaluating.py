@@ -15,8 +15,9 @@ import qmd_py
 from qmd_py.cache import Cache, NoCache
 from qmd_py.cli import completing
 from qmd_py.cli.app import IndexOption, bar, columns, configured, emit, show
+from qmd_py.cli.choosing import Device, Expander, Reranker
 from qmd_py.cli.loading import Loader
-from qmd_py.cli.options import Device, Expander, Reranker, composed
+from qmd_py.cli.options import composed
 from qmd_py.cli.searching import known_runs, pipeline
 from qmd_py.config import Config
 from qmd_py.errors import Refused, UsageError

@@ -13,12 +13,10 @@ from qmd_py.errors import UsageError
 FILTERS = "Filters"
 RANKING = "Ranking"
 OUTPUT = "Output"
-WORDING = "Wordings of your own"
-MODELS = "Models"
 EVIDENCE = "Evidence"
 
 
-def _number(value: float | None) -> float | None:
+def number(value: float | None) -> float | None:
     """The value as it is; `nan` passes every comparison, so a bound does not keep it out."""
     if value is not None and math.isnan(value):
         raise UsageError("nan is no number: give one, such as 0.5")
@@ -160,7 +158,7 @@ MinScore = Annotated[
         metavar="SCORE",
         min=0.0,
         max=1.0,
-        callback=_number,
+        callback=number,
         help="Leave out notes below this score: 0 nothing in common, 1 beyond doubt.",
         rich_help_panel=RANKING,
     ),
@@ -183,133 +181,6 @@ Snippet = Annotated[
         min=20,
         help="Longest snippet, in characters.",
         rich_help_panel=OUTPUT,
-    ),
-]
-Many = list[str] | None
-Lex = Annotated[
-    Many,
-    typer.Option(
-        "--lex", metavar="TEXT", help="Words for BM25 alone; repeatable.", rich_help_panel=WORDING
-    ),
-]
-Vec = Annotated[
-    Many,
-    typer.Option(
-        "--vec",
-        metavar="TEXT",
-        help="A paraphrase, for vectors; repeatable.",
-        rich_help_panel=WORDING,
-    ),
-]
-Hyde = Annotated[
-    Many,
-    typer.Option(
-        "--hyde",
-        metavar="TEXT",
-        help="An invented answer, for vectors; repeatable.",
-        rich_help_panel=WORDING,
-    ),
-]
-ShortQuery = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        help="The feature's name as a page title would have it, two or three words.",
-        rich_help_panel=WORDING,
-    ),
-]
-RephrasedQuery = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="The question in other words.", rich_help_panel=WORDING),
-]
-ExpectedAnswer = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        help="One or two sentences that could stand in the note itself.",
-        rich_help_panel=WORDING,
-    ),
-]
-Queries = Annotated[
-    Many,
-    typer.Option(
-        "--queries",
-        metavar="TEXT",
-        help="A further phrasing of the question; repeatable.",
-        rich_help_panel=WORDING,
-    ),
-]
-Searches = Annotated[
-    str | None,
-    typer.Option(
-        metavar="JSON", help='[{"type": "lex|vec|hyde", "query": "…"}, …]', rich_help_panel=WORDING
-    ),
-]
-Intent = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        help="What you want to know it for; always give one.",
-        rich_help_panel=WORDING,
-    ),
-]
-Expander = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MODEL",
-        help="Name or path of an expander, or none.",
-        autocompletion=completing.expanders,
-        rich_help_panel=MODELS,
-    ),
-]
-Reranker = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MODEL",
-        help="Name or path of a reranker, or none.",
-        autocompletion=completing.rerankers,
-        rich_help_panel=MODELS,
-    ),
-]
-NoExpand = Annotated[
-    bool, typer.Option("--no-expand", help="No local expansion.", rich_help_panel=MODELS)
-]
-NoRerank = Annotated[
-    bool, typer.Option("--no-rerank", help="No reranking.", rich_help_panel=MODELS)
-]
-NoCache = Annotated[
-    bool,
-    typer.Option(
-        "--no-cache", help="Neither read nor keep what models answer.", rich_help_panel=MODELS
-    ),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        metavar="SECONDS",
-        callback=_number,
-        help="Most time for reranking; what was read by then counts.",
-        rich_help_panel=MODELS,
-    ),
-]
-PassageTokens = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        min=16,
-        max=1024,
-        help="Longest passage that is reranked, in tokens.",
-        rich_help_panel=MODELS,
-    ),
-]
-Device = Annotated[
-    str,
-    typer.Option(
-        metavar="KIND",
-        help="Where models run: auto, cpu, metal or cuda.",
-        autocompletion=completing.devices,
-        rich_help_panel=MODELS,
     ),
 ]
 Admit = Annotated[

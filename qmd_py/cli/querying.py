@@ -7,56 +7,60 @@ from qmd_py.cache import NoCache as Forgetful
 from qmd_py.cli import batching, filtering
 from qmd_py.cli.admitting import Admission
 from qmd_py.cli.app import IndexOption, configured, notice
+from qmd_py.cli.choosing import (
+    Budget,
+    Device,
+    Expander,
+    NoCache,
+    NoExpand,
+    NoRerank,
+    PassageTokens,
+    Reranker,
+)
 from qmd_py.cli.loading import Loader
 from qmd_py.cli.options import (
     LIMIT,
     Admit,
     AsOf,
     Batch,
-    Budget,
     Collections,
     Csv,
-    Device,
-    Expander,
-    ExpectedAnswer,
     Explain,
     Files,
     Format,
     Full,
-    Hyde,
-    Intent,
     Json,
-    Lex,
     Limit,
     Markdown,
     MinScore,
-    NoCache,
-    NoExpand,
-    NoRerank,
     NoToc,
     Nul,
-    PassageTokens,
     Paths,
     Policy,
-    Queries,
     Recent,
     Refresh,
-    RephrasedQuery,
-    Reranker,
-    Searches,
-    ShortQuery,
     Since,
     Snippet,
     Tags,
     Trace,
     Until,
-    Vec,
     Where,
     Without,
     Words,
 )
 from qmd_py.cli.printing import Shown
 from qmd_py.cli.searching import answer, bring_up_to_date, known_runs, list_notes, question
+from qmd_py.cli.wording import (
+    ExpectedAnswer,
+    Hyde,
+    Intent,
+    Lex,
+    Queries,
+    RephrasedQuery,
+    Searches,
+    ShortQuery,
+    Vec,
+)
 from qmd_py.config import Config
 from qmd_py.expansion import callers
 from qmd_py.expansion.callers import Handed

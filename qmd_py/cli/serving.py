@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from qmd_py.cli.app import IndexOption, Status, configured, notice
+from qmd_py.cli.choosing import Device
 from qmd_py.cli.loading import Loader
-from qmd_py.cli.options import Device
 from qmd_py.cli.options import Policy as PolicyOption
 from qmd_py.config import Config
 from qmd_py.errors import ConfigError, UsageError
