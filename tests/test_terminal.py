@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from qmd_py import sections
-from qmd_py.cli import app, citing, collecting, getting, linking, printing, reading
+from qmd_py.cli import app, citing, collecting, getting, indexing, linking, printing, reading
 from qmd_py.evaluation.judging import Row
 from qmd_py.records.answers import Answer, Hit, Match, Scope, Share, Source, Stage
 from qmd_py.records.notes import Collection
@@ -45,7 +45,7 @@ def screen(colours: pytest.MonkeyPatch, qmd: Qmd) -> Qmd:
         colours.setattr(
             module, "emit_note", lambda _path, text: app.emit_styled(read.laid_out(text))
         )
-    for module in (citing, collecting, getting, linking, printing, reading):
+    for module in (citing, collecting, getting, indexing, linking, printing, reading):
         colours.setattr(module, "show", app.show)
     return qmd
 

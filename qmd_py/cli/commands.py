@@ -20,7 +20,7 @@ _COMMANDS = {
     "ls": "reading.ls",
     "cite": "citing.cite",
     "init": "projects.init",
-    "index": "collecting.index",
+    "index": "indexing.index",
     "embed": "embedding.embed",
     "watch": "watching.watch",
     "collection": "collecting.collection",
