@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from qmd_py import config
-from qmd_py.cache import AnswerCache, Cache, NoCache
+from qmd_py.cache import AnswerCache, Cache, NoCache, damage
 from qmd_py.cache import file as cache_file
 from qmd_py.records.wordings import Variant
 
@@ -305,7 +305,7 @@ def test_damage_that_a_writer_meets_first(path: Path) -> None:
 def test_a_good_file_is_never_put_aside(path: Path) -> None:
     fill(path)
     before = path.read_bytes()
-    cache_file._put_aside(path)
+    damage.put_aside(path, 1)
     assert path.read_bytes() == before
 
 

@@ -5,7 +5,6 @@ keeps nothing, and `problem` says why.
 """
 
 import contextlib
-import os
 import re
 import sqlite3
 import time
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from qmd_py.cache import damage
 from qmd_py.errors import ConfigError
 
 _PATIENCE = 2.0  # seconds; writers take milliseconds, and no answer waits longer for a cache
@@ -20,7 +20,6 @@ _FULL, _ROOMY = 0.85, 0.75  # of the bound; the rest is for the log beside the f
 _LOG_BYTES = 4_000_000  # a log that has grown longer is cut when its pages are in the file
 _OURS = 0x716D6463  # `application_id`: "qmdc"
 _FORMAT = 1  # `user_version`
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 # The scores of a question lie side by side: reading them takes a page or two, and what is
 # forgotten together leaves whole pages free.
@@ -115,7 +114,7 @@ class CacheFile:
     def bytes(self) -> int:
         """What it takes on disk, the log included."""
         total = 0
-        for path in (self.path, _beside(self.path, "-wal")):
+        for path in (self.path, damage.beside(self.path, "-wal")):
             with contextlib.suppress(OSError):
                 total += path.stat().st_size
         return total
@@ -135,11 +134,11 @@ class CacheFile:
         """Say what went wrong; whether it is worth trying again, with a new file perhaps."""
         first = self.problem is None
         self.problem = f"cannot use the cache {self.path}: {_words(error)}"
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGE or not first:
+        if not (first and damage.tells_of(error)):
             return False
         self.close()
         try:
-            aside = _put_aside(self.path)
+            aside = damage.put_aside(self.path, _PATIENCE)
         except (sqlite3.Error, OSError) as other:
             self.problem = f"cannot replace the damaged cache {self.path}: {_words(other)}"
             return False
@@ -248,47 +247,6 @@ def _live_bytes(db: sqlite3.Connection) -> int:
         " FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
     ).fetchall()
     return int(live)
-
-
-def _put_aside(path: Path) -> Path:
-    """Rename a damaged file, never a good one; the name it has then.
-
-    It is not deleted: a path set by mistake may lead to something dear.
-
-    Raises:
-        OSError: it cannot be renamed, or another process is about it.
-        sqlite3.Error: it cannot be examined.
-    """
-    import fcntl
-
-    aside = _beside(path, ".damaged")
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        # of two processes that found the damage, the second would put the first one's new file aside
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.is_file() and _is_damaged(path):
-            # the log goes first: a new file would be taken for the one it belongs to
-            for end in ("-wal", "-shm"):
-                _beside(path, end).unlink(missing_ok=True)
-            path.replace(aside)
-    finally:
-        os.close(folder)
-    return aside
-
-
-def _is_damaged(path: Path) -> bool:
-    with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE)) as db:
-        try:
-            [(verdict,)] = db.execute("PRAGMA integrity_check(1)").fetchall()
-        except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode & 0xFF in _DAMAGE:
-                return True
-            raise
-    return bool(verdict != "ok")
-
-
-def _beside(path: Path, end: str) -> Path:
-    return path.with_name(path.name + end)
 
 
 def _words(error: Exception) -> str:
