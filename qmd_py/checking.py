@@ -7,10 +7,10 @@ from importlib import metadata
 from pathlib import Path
 
 import qmd_py
-from qmd_py import catalogue, download, meaning, passages, vectors
+from qmd_py import catalogue, download, meaning, passages, processors, vectors
 from qmd_py.cache import Cache
 from qmd_py.catalogue import Listed, Local, Server
-from qmd_py.config import Config, threads
+from qmd_py.config import Config
 from qmd_py.errors import IndexFault, QmdError
 from qmd_py.models import Embedder
 from qmd_py.reports import Finding
@@ -233,7 +233,7 @@ def _try_out(file: Path) -> None:
     """
     from qmd_py.llama.reranker import LlamaReranker
 
-    with LlamaReranker(file, fingerprint=file.name, threads=threads()) as reranker:
+    with LlamaReranker(file, fingerprint=file.name, threads=processors.threads()) as reranker:
         reranker.check()
 
 

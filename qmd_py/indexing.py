@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qmd_py import chunking, config, entries, moments, passages, terms
+from qmd_py import chunking, entries, moments, passages, processors, terms
 from qmd_py.config import Settings
 from qmd_py.entries import Result, Source
 from qmd_py.errors import FileUnreadable
@@ -127,7 +127,7 @@ def _carry_out(
         relinking.expect(plan.known)
     sources = [work.source(found, known) for found, known in plan.read]
     # this one is kept busy by writing
-    processes = config.threads() - 1 if len(sources) >= _MANY else 0
+    processes = processors.threads() - 1 if len(sources) >= _MANY else 0
     with contextlib.closing(entries.results(sources, settings, processes)) as results:
         for at, batch in _batches(plan.read):
             with store.batch():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qmd_py import config
+from qmd_py import processors
 from qmd_py.errors import Busy, IndexUnusable, ModelFailed
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class VectorFile:
 
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(config.threads()) as pool:
+        with ThreadPoolExecutor(processors.threads()) as pool:
             list(pool.map(score, range(0, count, _BLOCK)))
         return scores
 

@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "qmd_py"
 
 ROWS = (
-    {"errors", "letters", "moments", "records", "spelling", "stopwords", "visible"},
+    {"errors", "letters", "moments", "processors", "records", "spelling", "stopwords", "visible"},
     {
         "admission",
         "catalogue",

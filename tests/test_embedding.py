@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qmd_py import config, embedding, indexing, registry, vectors
+from qmd_py import embedding, indexing, processors, registry, vectors
 from qmd_py.config import Settings
 from qmd_py.embedded import BuiltIn
 from qmd_py.errors import Busy
@@ -336,7 +336,7 @@ PASSAGES = (
 
 @pytest.fixture(scope="module")
 def built_in() -> BuiltIn:
-    return BuiltIn(config.threads())
+    return BuiltIn(processors.threads())
 
 
 def test_the_built_in_model_gives_unit_vectors(built_in: BuiltIn) -> None:

@@ -566,7 +566,7 @@ class TestSeveralProcesses:
     @pytest.fixture(autouse=True)
     def few_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(indexing, "_MANY", 2)
-        monkeypatch.setattr("qmd_py.config.threads", lambda: 2)
+        monkeypatch.setattr("qmd_py.processors.threads", lambda: 2)
 
     def test_make_the_same_index_as_one(
         self, store: Writer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -614,10 +614,10 @@ class TestSeveralProcesses:
         code = """
             import os, sys
             sys.path.remove("")
-            from qmd_py import config, indexing
+            from qmd_py import indexing, processors
             from qmd_py.cli import main
             os.chdir(sys.argv[2])
-            indexing._MANY, config.threads = 2, lambda: 2
+            indexing._MANY, processors.threads = 2, lambda: 2
             sys.argv = ["qmd", "index", "--no-embed", ".", "--index", sys.argv[1]]
             main()
         """
@@ -649,10 +649,10 @@ class TestSeveralProcesses:
         put(folder, {f"{at:02}.md": f"about apples {at}" for at in range(200)})
         code = f"""
             import os, sys
-            from qmd_py import config, indexing
+            from qmd_py import indexing, processors
             from qmd_py.cli import main
             if __name__ == "__main__":
-                indexing._MANY, config.threads = 2, lambda: 2
+                indexing._MANY, processors.threads = 2, lambda: 2
                 indexing._Work._put = lambda *_: {moment}
                 sys.argv = ["qmd", "index", "--no-embed", sys.argv[2], "--index", sys.argv[1]]
                 main()

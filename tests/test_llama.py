@@ -371,7 +371,7 @@ class TestReranker:
             LlamaEmbedder(file, fingerprint="tiny", threads=1)
 
     def test_the_loader_needs_no_word_on_the_head(self, files, tmp_path, monkeypatch) -> None:
-        monkeypatch.setattr("qmd_py.config.threads", lambda: 1)
+        monkeypatch.setattr("qmd_py.processors.threads", lambda: 1)
         paths = {name: tmp_path / name for name in ("index", "cache", "models")}
         config = Config(
             index=paths["index"], settings=Settings(), named_cache=paths["cache"],

@@ -38,7 +38,7 @@ NOTES = {
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for tiny models; several wait for each other on a busy machine."""
-    monkeypatch.setattr("qmd_py.config.threads", lambda: 1)
+    monkeypatch.setattr("qmd_py.processors.threads", lambda: 1)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qmd_py import config, embedding, indexing, registry, sections
+from qmd_py import embedding, indexing, processors, registry, sections
 from qmd_py.config import Settings
 from qmd_py.errors import ModelMissing, UsageError
 from qmd_py.meaning import fingerprint
@@ -524,7 +524,7 @@ def test_what_must_and_must_not_occur_holds_for_meaning(
 def test_nonsense_scores_far_below_an_answer(store: Writer, folder: Path, pipeline) -> None:
     from qmd_py.embedded import BuiltIn
 
-    built_in = BuiltIn(config.threads())
+    built_in = BuiltIn(processors.threads())
     put(
         store,
         folder,

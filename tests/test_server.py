@@ -390,7 +390,7 @@ def test_a_missing_model_leaves_its_stage_out(desk: Desk) -> None:
 def test_local_models_answer_from_any_thread(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qmd_py.config.threads", lambda: 1)
+    monkeypatch.setattr("qmd_py.processors.threads", lambda: 1)
     judge, writer = reranker_weights(SHAPE, VOCABULARY), writer_weights(SHAPE, VOCABULARY, seed=18)
     write_qwen3(tmp_path / "judge.gguf", judge, SHAPE, VOCABULARY, head=True)
     write_qwen3(tmp_path / "writer.gguf", writer, SHAPE, VOCABULARY)

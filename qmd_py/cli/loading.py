@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qmd_py import config
+from qmd_py import processors
 from qmd_py.cli.app import notice
 from qmd_py.config import Config
 from qmd_py.errors import ModelFailed, ModelMissing, NotPulled, UsageError
@@ -37,7 +37,7 @@ class Loader:
         self._config = settings
         self._keeping = keeping
         self._gpu = uses_gpu(device)
-        self._threads = config.threads()
+        self._threads = processors.threads()
         self._missing: list[str] = []
         self._absent: list[str] = []
         # OpenMP reads this when a model's library is loaded. Its threads otherwise spin while they

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qmd_py import processors
 from qmd_py.cli import completing
 from qmd_py.cli.app import Commands, Status, bar, configured, confirm, emit, notice, show
-from qmd_py.config import Config, threads
+from qmd_py.config import Config
 from qmd_py.errors import DownloadFailed, ModelFailed, ModelMissing, UsageError
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _try_out(spec: "ModelSpec", file: Path) -> None:
     """
     from qmd_py.llama.reranker import LlamaReranker
 
-    with LlamaReranker(file, fingerprint=spec.name, threads=threads()) as reranker:
+    with LlamaReranker(file, fingerprint=spec.name, threads=processors.threads()) as reranker:
         reranker.check()
 
 

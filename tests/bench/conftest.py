@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qmd_py import config, embedding, indexing, registry
+from qmd_py import embedding, indexing, processors, registry
 from qmd_py.config import Settings
 from qmd_py.embedded import BuiltIn
 from qmd_py.evaluation import questions
@@ -35,7 +35,7 @@ def corpus_questions(corpus: Path) -> dict[str, QuestionSet]:
 
 @pytest.fixture(scope="session")
 def embedder() -> Embedder:
-    return BuiltIn(config.threads())
+    return BuiltIn(processors.threads())
 
 
 @pytest.fixture(scope="session")

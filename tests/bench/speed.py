@@ -40,7 +40,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
-from qmd_py import __version__, config
+from qmd_py import __version__, processors
 from qmd_py.llama import tiles
 from tests.bench import plot, vaults
 from tests.bench.measuring import Command, Cost, OtherFailedError, Pair, Run, paired
@@ -486,7 +486,7 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         "system": platform.platform(),
         "processor": _processor(),
-        "threads": str(config.threads()),
+        "threads": str(processors.threads()),
         "llama.cpp": f"llama-cpp-python {metadata.version('llama-cpp-python')}",
         "tiles": tiles.found().name.lower(),
         "load": f"{os.getloadavg()[0]:.1f}",

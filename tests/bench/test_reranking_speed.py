@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qmd_py import config, indexing, registry
 from qmd_py import gguf as header
+from qmd_py import indexing, processors, registry
 from qmd_py.config import Settings
 from qmd_py.llama.reranker import LlamaReranker
 from qmd_py.llama.runtime import Session, Setup
@@ -83,7 +83,7 @@ class _Collecting:
 
 def prompt_speed(model: Path, tokens: int) -> float:
     """Tokens a second of one long prompt of so many tokens: the machine's own speed."""
-    with Session(model, Setup(tokens, 512, config.threads())) as session:
+    with Session(model, Setup(tokens, 512, processors.threads())) as session:
         session.evaluate(range(1000, 1512), 0)
         session.forget(0)
         start = time.perf_counter()
@@ -95,7 +95,7 @@ def test_reading_costs_what_its_tokens_cost(model: Path, passages: list[str]) ->
     """On a machine with other work the figures are printed and nothing is asserted."""
     busy = os.getloadavg()[0] > IDLE
     with LlamaReranker(
-        model, fingerprint=header.fingerprint(model), threads=config.threads()
+        model, fingerprint=header.fingerprint(model), threads=processors.threads()
     ) as reranker:
         next(reranker.scores("warm up", ["the file"]))
         two = zip(*(reranker.prompt(QUESTION, word) for word in "ab"), strict=True)

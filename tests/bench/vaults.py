@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from qmd_py import config
+from qmd_py import processors
 from qmd_py.stopwords import stop_words
 
 SEED = 20_260
@@ -83,7 +83,7 @@ def write(folder: Path, notes: int, seed: int = SEED) -> None:
     if len(parts) == 1:
         _write(folder, parts[0], seed)
         return
-    with ProcessPoolExecutor(config.threads()) as pool:
+    with ProcessPoolExecutor(processors.threads()) as pool:
         list(pool.map(_write, itertools.repeat(folder), parts, itertools.repeat(seed)))
 
 

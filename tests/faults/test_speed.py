@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qmd_py import config, vectors
+from qmd_py import processors, vectors
 from qmd_py.models import Models
 from qmd_py.records.answers import Scope
 from qmd_py.search.asking import Ask
@@ -45,15 +45,15 @@ def test_no_more_threads_than_the_quota_allows(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(
-        config, "Path", lambda file: tmp_path / str(file).removeprefix("/sys/fs/cgroup/")
+        processors, "Path", lambda file: tmp_path / str(file).removeprefix("/sys/fs/cgroup/")
     )
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
-    assert config.threads() == threads
+    assert processors.threads() == threads
 
 
 def test_nor_than_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {3}, raising=False)
-    assert config.threads() == 1
+    assert processors.threads() == 1
 
 
 def median(act: Callable[[], object]) -> float:

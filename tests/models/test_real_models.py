@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from qmd_py import config, entries, files
+from qmd_py import entries, files, processors
 from qmd_py import gguf as header
 from qmd_py.cli.whole import app
 from qmd_py.llama.embedder import LlamaEmbedder
@@ -72,7 +72,7 @@ def embedder(
     file = model.write(tmp_path_factory.mktemp("minilm") / f"{request.param}.gguf", kind)
     header.inspect(file, "embed")
     with LlamaEmbedder(
-        file, fingerprint=header.fingerprint(file), threads=config.threads()
+        file, fingerprint=header.fingerprint(file), threads=processors.threads()
     ) as opened:
         yield opened
 
@@ -161,7 +161,7 @@ class TestExpander:
 def written(file: Path, question: str) -> list[tuple[str, str]]:
     """What the model writes of a question, unguarded."""
     with LlamaExpander(
-        file, fingerprint="any", prompt="chat", threads=config.threads()
+        file, fingerprint="any", prompt="chat", threads=processors.threads()
     ) as expander:
         return [(variant.kind, variant.text) for variant in expander.expand(question)]
 
