@@ -690,6 +690,8 @@ FOR_OTHERS = {
     *("numpy", "rich", "markdown_it", "sqlite_utils", "yaml", "llama_cpp"),
     *("platformdirs", "hashlib", "qmd_py.files", "qmd_py.formats.kinds"),
     *("qmd_py.records.notes", "qmd_py.records.evidence", "qmd_py.records.wordings"),
+    *("qmd_py.lexicon", "qmd_py.meaning", "qmd_py.processors"),
+    *("qmd_py.store.overview", "qmd_py.cli.choosing", "qmd_py.cli.wording"),
 }
 """Modules that a search by words does not pay for, where its files are as they were indexed
 and variables name index and settings file."""
