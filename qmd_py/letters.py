@@ -1,4 +1,7 @@
-"""Text → words: which signs belong to one, where it parts, and the form in which words are compared."""
+"""Text → words: which signs belong to one, where it parts, and the form in which words are compared.
+
+Terms are made of these: where one comes out otherwise, `terms.VERSION` is raised.
+"""
 
 import functools
 import re
