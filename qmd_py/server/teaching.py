@@ -128,6 +128,26 @@ def _search_fields(where: str) -> tuple[Field, ...]:
             "The question as the user put it; empty with a filter, to list the notes that meet it.",
             required=True,
         ),
+        *_wordings(where),
+        Field("collections", Kind.TEXTS, "Only these collections; all when left out."),
+        *_FILTERS,
+        Field(
+            "limit",
+            Kind.NUMBER,
+            "Notes to return. Pass 3 unless you need more: each brings its whole toc. 10 when left out.",
+        ),
+        Field(
+            "rerank",
+            Kind.FLAG,
+            "false answers in milliseconds. true, as when left out, lets a local model read the best "
+            "places too where the user has one, which may take a minute.",
+        ),
+    )
+
+
+def _wordings(where: str) -> tuple[Field, ...]:
+    """What the caller may say in other words; `where` tells in which language."""
+    return (
         Field(
             "short_query",
             Kind.TEXT,
@@ -159,19 +179,6 @@ def _search_fields(where: str) -> tuple[Field, ...]:
             "intent",
             Kind.TEXT,
             "What the user wants to do with the answer, in one sentence. Always pass it.",
-        ),
-        Field("collections", Kind.TEXTS, "Only these collections; all when left out."),
-        *_FILTERS,
-        Field(
-            "limit",
-            Kind.NUMBER,
-            "Notes to return. Pass 3 unless you need more: each brings its whole toc. 10 when left out.",
-        ),
-        Field(
-            "rerank",
-            Kind.FLAG,
-            "false answers in milliseconds. true, as when left out, lets a local model read the best "
-            "places too where the user has one, which may take a minute.",
         ),
     )
 
