@@ -4,7 +4,8 @@ import datetime
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -421,7 +422,8 @@ class TestWarmModels:
         for _ in range(2):
             with warm.lent(expander=True, reranker=True) as lent:
                 now[0] += 100.0
-                assert lent.reranker is loads[0].reranker
+                assert lent.reranker
+                assert len(loads) == 1
                 assert not warm.release_idle()
         now[0] += 59.0
         assert not warm.release_idle()
@@ -447,6 +449,54 @@ class TestWarmModels:
                         await anyio.sleep(0.01)
 
         anyio.run(search)
+
+    def test_a_cancelled_search_gives_up_its_turn(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It read on to its end, and all other searches waited."""
+        begun, ended = threading.Event(), threading.Event()
+        unwanted: list[Callable[[], bool]] = []
+        read: list[str] = []
+        call = tools.call
+
+        def noted(desk: Desk, name: str, arguments: Any, told: Callable[[], bool]) -> Reply:
+            unwanted.append(told)
+            try:
+                return call(desk, name, arguments, told)
+            finally:
+                ended.set()
+
+        class Patient(FakeReranker):
+            def scores(self, question: str, passages: Sequence[str]) -> Iterator[float]:
+                assert len(passages) > 1
+                for passage in passages:
+                    begun.set()
+                    end = time.monotonic() + REFRESHED
+                    while not unwanted[0]() and time.monotonic() < end:
+                        time.sleep(0.01)
+                    read.append(passage)
+                    yield 0.5
+
+        monkeypatch.setattr(tools, "call", noted)
+        lent = replace(desk, models=WarmModels(lambda: Models(FakeEmbedder(), reranker=Patient())))
+
+        async def search() -> None:
+            async with Client(protocol.made(lent)) as client:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(client.call_tool, "search", {"query": "bread"})
+                    assert await anyio.to_thread.run_sync(begun.wait, REFRESHED)
+                    tasks.cancel_scope.cancel()
+                assert await anyio.to_thread.run_sync(ended.wait, REFRESHED)
+
+        anyio.run(search)
+        assert len(read) == 1
+
+    def test_a_search_that_nobody_waits_for_does_not_take_its_turn(self) -> None:
+        with (
+            pytest.raises(Busy, match="nobody waits"),
+            WarmModels(models).lent(expander=True, reranker=True, unwanted=lambda: True),
+        ):
+            pass
 
     def test_the_slow_ones_serve_one_search_at_a_time(self) -> None:
         warm = WarmModels(models)

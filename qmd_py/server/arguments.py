@@ -17,6 +17,8 @@ class Given:
     """The arguments of one call, each of its field's kind."""
 
     values: Mapping[str, object]
+    unwanted: Callable[[], bool] = bool
+    """Tells when nobody waits for the reply any more."""
 
     def text(self, name: str) -> str | None:
         """A text; None when it was left out."""

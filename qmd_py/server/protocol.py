@@ -1,6 +1,7 @@
 """The tools as an MCP server of the official SDK."""
 
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any, TypeAlias
@@ -63,8 +64,12 @@ def made(desk: Desk) -> McpServer:
     async def call_tool(
         _context: ServerRequestContext[None], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        run = partial(tools.call, desk, params.name, params.arguments or {})
-        reply = await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=limiter)
+        gone = threading.Event()
+        run = partial(tools.call, desk, params.name, params.arguments or {}, gone.is_set)
+        try:
+            reply = await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=limiter)
+        finally:
+            gone.set()  # a request may be cancelled; its thread cannot be
         return _result(reply)
 
     @contextlib.asynccontextmanager

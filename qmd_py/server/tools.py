@@ -37,13 +37,15 @@ class Reply:
     failed: bool = False
 
 
-def call(desk: Desk, name: str, arguments: Mapping[str, object]) -> Reply:
+def call(
+    desk: Desk, name: str, arguments: Mapping[str, object], unwanted: Callable[[], bool] = bool
+) -> Reply:
     """Run a tool; whatever goes wrong is a reply of one line, never an exception."""
     try:
         tool = next((tool for tool in teaching.tools(()) if tool.name == name), None)
         if tool is None:
             raise UsageError(f"no such tool: there are {', '.join(_TOOLS)}")
-        return _TOOLS[name](desk, checked(tool, arguments))
+        return _TOOLS[name](desk, replace(checked(tool, arguments), unwanted=unwanted))
     except QmdError as error:
         return Reply((_one_line(str(error)),), failed=True)
     except Exception:  # noqa: BLE001 — a bug: the agent gets a line, whoever runs the server the rest
@@ -62,7 +64,10 @@ def search(desk: Desk, given: Given) -> Reply:
         models = Models()
         if text:
             slow = given.flag("rerank", True)
-            models = stack.enter_context(desk.models.lent(expander=slow and not own, reranker=slow))
+            lent = desk.models.lent(
+                expander=slow and not own, reranker=slow, unwanted=given.unwanted
+            )
+            models = stack.enter_context(lent)
         reading, gate = stack.enter_context(desk.admission())
         if models.expander or models.reranker:
             cache = stack.enter_context(contextlib.closing(Cache(desk.config.cache)))

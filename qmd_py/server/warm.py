@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from qmd_py.errors import Busy
-from qmd_py.models import Around, Embedder, Models
+from qmd_py.errors import Busy, ModelFailed
+from qmd_py.models import Around, Embedder, Models, Reranker
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 IDLE = 600.0
 """Seconds without a call after which the models' memory is given back."""
 
+_UNWANTED = "nobody waits for this search any more: ask again"
 _WAITING = 8  # calls that may wait for the slow models, beside the one they work for
 
 
@@ -44,17 +45,26 @@ class WarmModels:
         return self._models is not None
 
     @contextlib.contextmanager
-    def lent(self, *, expander: bool, reranker: bool) -> Iterator[Models]:
+    def lent(
+        self, *, expander: bool, reranker: bool, unwanted: Callable[[], bool] = bool
+    ) -> Iterator[Models]:
         """The models for one search; the slow ones serve one search at a time.
 
+        Args:
+            expander: whether it wants one.
+            reranker: the same.
+            unwanted: tells when nobody waits for the search any more; it then gives up its turn.
+
         Raises:
-            Busy: too many searches wait for the slow models.
+            Busy: too many searches wait for the slow models, or nobody waits for this one.
         """
         models = _chosen(self._taken(), expander=expander, reranker=reranker)
         try:
             if models.expander or models.reranker:
                 with self._turn():
-                    yield models
+                    if unwanted():
+                        raise Busy(_UNWANTED)
+                    yield _stopping(models, unwanted)
             else:
                 yield models
         finally:
@@ -114,6 +124,29 @@ class _OneAtATime(Around):
         close = getattr(self._embedder, "close", None)
         if close:
             close()
+
+
+class _Stopping:
+    """A reranker that breaks down once nobody waits for what it says."""
+
+    def __init__(self, reranker: Reranker, unwanted: Callable[[], bool]) -> None:
+        self._reranker = reranker
+        self._unwanted = unwanted
+
+    @property
+    def fingerprint(self) -> str:
+        return self._reranker.fingerprint
+
+    def scores(self, question: str, passages: Sequence[str]) -> Iterator[float]:
+        for score in self._reranker.scores(question, passages):
+            yield score
+            if self._unwanted():
+                raise ModelFailed(_UNWANTED)
+
+
+def _stopping(models: Models, unwanted: Callable[[], bool]) -> Models:
+    reranker = models.reranker
+    return replace(models, reranker=_Stopping(reranker, unwanted) if reranker else None)
 
 
 def _chosen(models: Models, *, expander: bool, reranker: bool) -> Models:
