@@ -791,6 +791,24 @@ class TestProcess:
             Session(files["writer"], Setup(64, 64, 1))
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
+    @pytest.mark.parametrize(
+        "use",
+        [
+            pytest.param(lambda session: session.tokens("cat"), id="tokens"),
+            pytest.param(lambda session: session.evaluate([1], 0), id="evaluate"),
+            pytest.param(lambda session: session.forget(0), id="forget"),
+            pytest.param(lambda session: session.dimensions, id="dimensions"),
+            pytest.param(lambda session: session.labels, id="labels"),
+            pytest.param(lambda session: session.state(), id="state"),
+        ],
+    )
+    def test_using_what_is_closed_is_an_error(self, files, use) -> None:
+        """It ended the process."""
+        session = Session(files["writer"], Setup(64, 64, 1))
+        session.close()
+        with pytest.raises(AttributeError):
+            use(session)
+
     def test_ctrl_c_at_any_moment_of_opening_is_not_lost(self, files) -> None:
         """Raised in what llama.cpp calls back for its log, it was dropped, and all went on."""
         Session(files["writer"], Setup(64, 64, 1)).close()

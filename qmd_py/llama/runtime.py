@@ -101,10 +101,12 @@ class Session:
 
     def close(self) -> None:
         """Give the memory back; nothing else may be called afterwards."""
-        if self._model:
+        if hasattr(self, "_model"):
             native.llama_batch_free(self._batch)
             native.llama_free(self._context)
             self._free_model()
+            # who calls something nevertheless gets an error of Python's, not the end of the process
+            del self._batch, self._context, self._vocabulary, self._memory
 
     def stop_at(self, deadline: float) -> None:
         """Let native calls end at this time of the monotonic clock."""
@@ -305,7 +307,7 @@ class Session:
     def _free_model(self) -> None:
         if not self._shared:
             native.llama_model_free(self._model)
-        self._model = None
+        del self._model
 
     def _fill(self, tokens: Sequence[int], start: int, *, last: bool) -> None:
         batch = self._batch
