@@ -113,7 +113,8 @@ def rerank(
                     break
         except ModelFailed as error:
             remark, broke_down = f"rerank: {error}", True
-    cache.put_scores(reranker.fingerprint, question, fresh)
+        finally:  # by Ctrl-C too: asked again, it reads on from there
+            cache.put_scores(reranker.fingerprint, question, fresh)
     return Reranked(reading.scores(), reading.said(), len(fresh), remark, broke_down)
 
 

@@ -214,6 +214,18 @@ class TestRerank:
         keys = [passages.key(c.passage) for c in asked]
         assert set(cache.scores("fake 1", "words", keys)) == set(keys[:2])
 
+    def test_what_was_read_before_ctrl_c_is_kept(self, cache) -> None:
+        class Interrupted(FakeReranker):
+            def _score(self, question: str, passage: str) -> float:
+                if len(self.read) == 3:
+                    raise KeyboardInterrupt
+                return super()._score(question, passage)
+
+        asked = candidates([0.5, 0.4, 0.3, 0.2])
+        with pytest.raises(KeyboardInterrupt):
+            reranking.rerank(Interrupted(), cache, "words", asked, ALL)
+        assert reranking.rerank(FakeReranker(), cache, "words", asked, ALL).read == 2
+
     def test_one_that_never_begins_leaves_the_fused_order(self, cache) -> None:
         asked = candidates([0.5, 0.4])
         found = reranking.rerank(FakeReranker(fails_after=0), cache, "q", asked, ALL)
