@@ -95,6 +95,20 @@ def test_how_the_other_process_ends_decides(
     assert tiles._tried(tmp_path) is expected
 
 
+def test_a_crash_shows_where_nobody_is_told_how_processes_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who starts qmd may have chosen so; each process then seems to have ended well."""
+    crashing = tmp_path / "crashing.py"
+    crashing.write_text("import os; os.kill(os.getpid(), 11)")
+    monkeypatch.setattr(tiles, "__file__", str(crashing))
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert tiles._tried(tmp_path) is Tiles.BROKEN
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_a_folder_without_libraries(tmp_path: Path) -> None:
     assert tiles._tried(tmp_path) is Tiles.BROKEN
 
