@@ -495,6 +495,21 @@ class TestEmbedder:
         Session(files["encoder"], Setup(64, 64, 1)).close()
         assert arranged == [found is not Tiles.BROKEN]
 
+    @pytest.mark.parametrize("contexts", [1, 2])
+    def test_without_memory_for_more_contexts_those_there_are_suffice(
+        self, files, model, monkeypatch, contexts: int
+    ) -> None:
+        room = iter([True] * contexts)
+        open_context = native.llama_init_from_model
+
+        def bounded(*args: object) -> object:
+            return open_context(*args) if next(room, False) else None
+
+        texts = [f"{text} {at}" for at in range(5) for text in self.TEXTS]
+        monkeypatch.setattr(native, "llama_init_from_model", bounded)
+        with LlamaEmbedder(files["encoder"], fingerprint="tiny", threads=3) as several:
+            np.testing.assert_array_equal(several.passages(texts), model.passages(texts))
+
     def test_ctrl_c_ends_threads_that_take_a_text_each(self, files, monkeypatch) -> None:
         begun: list[str] = []
 

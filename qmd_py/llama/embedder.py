@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from qmd_py import gguf
+from qmd_py.errors import ModelFailed
 from qmd_py.llama.runtime import Pooling, Session, Setup, runs_on_gpu
 from qmd_py.llama.team import Team
 
@@ -125,11 +127,22 @@ class LlamaEmbedder:
         Of many texts each thread takes its own: threads that share one wait for each other.
         """
         whole = [prefix + text for text in texts]
-        if len(texts) < _EACH or self._several == 1:
+        if len(texts) < _EACH or not self._side_by_side:
             rows = [self._one(self._session, text) for text in whole]
         else:
             rows = list(self._team.results(self._one, whole))
         return np.array(rows, dtype=np.float32).reshape(-1, self.dimensions)
+
+    @cached_property
+    def _side_by_side(self) -> bool:
+        """Whether threads work beside each other: several of them, with memory for one at least."""
+        if self._several == 1:
+            return False
+        try:
+            self._team.join(self._beside())
+        except ModelFailed:
+            return False
+        return True
 
     def _beside(self) -> Session:
         return Session(self._file, self._alone, beside=self._session)
