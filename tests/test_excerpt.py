@@ -1,4 +1,4 @@
-"""Snippets as people read them: prose as a paragraph, code line by line."""
+"""Snippets as people read them: prose as a paragraph, code and lists line by line."""
 
 import pytest
 
@@ -46,6 +46,46 @@ def test_prose_alone_is_one_paragraph() -> None:
     assert shown("One *line*\nand another.") == ["One line and another."]
 
 
+LIST = """\
+Bring with you:
+
+- the *sourdough* starter
+  in its jar
+- flour
+  1. rye
+  2. wheat, a kilo
+- [ ] salt
+* [[bowls|two bowls]]
+
+and some time.
+"""
+
+
+def test_a_list_keeps_its_items() -> None:
+    assert shown(LIST) == [
+        "Bring with you:",
+        "- the sourdough starter in its jar",
+        "- flour",
+        "  1. rye …",
+        "and some time.",
+    ]
+
+
+def test_the_items_that_answer_are_shown_before_others() -> None:
+    assert shown(LIST, "starter salt bowls") == [
+        "- the sourdough starter in its jar …",
+        "- [ ] salt",
+        "* two bowls",
+        "and some time.",
+    ]
+
+
+def test_a_list_takes_no_more_lines_than_code() -> None:
+    text = "\n".join(f"- {at}" for at in range(100))
+    assert len(shown(text)) == 3
+    assert len(shown("```\na\nb\n```\n" + text)) == 3
+
+
 def test_the_lines_that_answer_are_shown_before_others() -> None:
     text = "```sh\n" + "\n".join(f"step{at}" for at in range(9)) + "\n```"
     assert shown(text, "step0 step5 step7") == ["  step0 …", "  step5 …", "  step7 …"]
@@ -67,6 +107,10 @@ def test_a_longer_snippet_shows_more_lines() -> None:
         pytest.param("a\n| b | **c** |\n|---|---|\n| d | e |", ["a", "  | b | c |", "  | d | e |"],
                      id="a table"),
         pytest.param("a ``` b\nc", ["a ``` b c"], id="no fence"),
+        pytest.param("- a\n\n- b\n\n  c", ["- a", "- b", "c"], id="a loose list"),
+        pytest.param("> 1. a\n>    - b\n> c", ["1. a", "   - b c"], id="a list in a quote"),
+        pytest.param("a\n-b\n2.c\n1) d", ["a -b 2.c", "1) d"], id="signs without a blank"),
+        pytest.param("on 24\n- 25 December", ["on 24", "- 25 December"], id="after prose"),
         pytest.param("", [""], id="nothing"),
     ],
 )  # fmt: skip

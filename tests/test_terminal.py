@@ -206,6 +206,20 @@ def test_code_is_shown_by_lines_that_fit(
     assert "\x1b[1;31mworkers\x1b[0m" in answer
 
 
+def test_an_item_goes_on_below_its_first_word(
+    screen: Qmd, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    (folder / "a.md").write_text(f"- item\n  - [ ] {WORDS}\n12. workers\n")
+    screen("index", "--no-embed", folder)
+    shown = plainly(screen("search", "item words").stdout).partition("#1 a\n")[2]
+    first, *nested, last = shown.splitlines()
+    assert (first, last) == ("- item", "12. workers")
+    assert len(nested) > 1
+    assert nested[0].startswith("  - [ ] 保")
+    assert all(re.match(r" {4}\S", line) for line in nested[1:])
+
+
 def test_the_toc_shows_what_section_takes(screen: Qmd, vault: Path) -> None:
     screen("index", "--no-embed", vault)
     with Reader.open(app.configured(None).index) as store:

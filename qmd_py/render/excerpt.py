@@ -1,4 +1,4 @@
-"""The snippet of a place as people read it: prose as a paragraph, code and tables line by line."""
+"""The snippet of a place as people read it: prose as a paragraph, code, tables and lists line by line."""
 
 import itertools
 import re
@@ -13,9 +13,11 @@ from qmd_py.snippets import readable
 
 _FENCE = re.compile(r"(?P<quoted>[ \t>]*?)(?P<marks>`{3,}|~{3,})(?P<rest>[^`]*)")
 _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+")
-_LEAST = 3  # lines of code and tables
+_LEAST = 3  # lines of code, tables and lists
 _COLUMNS = 80  # of a line; longer snippets, which are asked for, show as many more
 _INDENT = "  "
+ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
+"""The beginning of a line that is an item of a list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -24,11 +26,11 @@ class _Row(Value):
 
     text: str
     kind: str
-    """`code`, `table`, or empty for prose, which flows."""
+    """`code`, `table`, `list`, or empty for prose, which flows."""
 
 
 def paragraphs(match: Match, path: str, marked: Callable[[str], bool]) -> list[str]:
-    """The snippet; where code or a table is in it, each line of that on its own, those that answer first.
+    """The snippet; where code, a table or a list is in it, each line of that on its own, those that answer first.
 
     Args:
         match: the place.
@@ -43,9 +45,9 @@ def paragraphs(match: Match, path: str, marked: Callable[[str], bool]) -> list[s
     for kind, group in itertools.groupby(rows, lambda row: row.kind):
         texts = [row.text for row in group]
         if kind and room:
-            texts = _picked(texts, room, marked)
+            texts = _picked(_items(texts) if kind == "list" else texts, room, marked)
             room -= len(texts)
-            shown += [_INDENT + line for line in texts]
+            shown += texts if kind == "list" else [_INDENT + line for line in texts]
         elif not kind:
             shown.append(" ".join(texts))
     return shown
@@ -62,7 +64,9 @@ def _rows(match: Match, path: str) -> Iterator[_Row]:
         if not rest.startswith(clean):
             break
         if clean:
-            yield _Row(line if kind == "code" else clean, kind)
+            item = ITEM.match(_QUOTED.sub("", line)) if kind == "list" else None
+            blanks = item[0][: -len(item[0].lstrip())] if item else ""
+            yield _Row(line if kind == "code" else blanks + clean, kind)
             rest = rest[len(clean) :].lstrip()
     if rest:
         yield _Row(rest, "")
@@ -70,7 +74,7 @@ def _rows(match: Match, path: str) -> Iterator[_Row]:
 
 def _told_apart(lines: Sequence[str], *, program: bool) -> Iterator[tuple[str, str]]:
     """Each line, and of which kind it is; lines that open or close a fence are empty."""
-    opened = quoted = ""
+    opened = quoted = kind = ""
     for line in lines:
         fence = None if program else _FENCE.fullmatch(line)
         if fence and not opened:
@@ -82,7 +86,28 @@ def _told_apart(lines: Sequence[str], *, program: bool) -> Iterator[tuple[str, s
         elif opened or program:
             yield _QUOTED.sub("", line) if quoted else line, "code"
         else:
-            yield line, "table" if line.lstrip(" \t>").startswith("|") else ""
+            kind = _kind(line, kind)
+            yield line, kind
+
+
+def _kind(line: str, before: str) -> str:
+    """Of which kind a line outside of code is, after one of another kind or the same."""
+    plain = line.lstrip(" \t>")
+    if plain.startswith("|"):
+        return "table"
+    # what follows an item without a blank line is of it
+    return "list" if ITEM.match(plain) or (plain and before == "list") else ""
+
+
+def _items(lines: Sequence[str]) -> list[str]:
+    """The items of a list, each with the lines that go on with it."""
+    items: list[str] = []
+    for line in lines:
+        if ITEM.match(line) or not items:
+            items.append(line)
+        else:
+            items[-1] += f" {line}"
+    return items
 
 
 def _picked(lines: Sequence[str], room: int, marked: Callable[[str], bool]) -> list[str]:

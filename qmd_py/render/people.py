@@ -260,11 +260,15 @@ def _snippet(hit: Hit, answer: Answer, analyzer: Analyzer) -> list[Line]:
         return bool(analyzer.found_in(line, answer.terms))
 
     texts = excerpt.paragraphs(best, hit.path, is_marked)
-    # code is as wide as it is
-    return [
-        [*([] if text.startswith(" ") else [PROSE]), *_marked(text, answer, analyzer)]
-        for text in texts
-    ]
+    return [_wrapped(text, answer, analyzer) for text in texts]
+
+
+def _wrapped(text: str, answer: Answer, analyzer: Analyzer) -> Line:
+    """A line of a snippet: an item goes on below its first word, and code is as wide as it is."""
+    if item := excerpt.ITEM.match(text):
+        rest = _marked(text[item.end() :], answer, analyzer)
+        return [PROSE, (item[0], ""), HANG, *rest]
+    return [*([] if text.startswith(" ") else [PROSE]), *_marked(text, answer, analyzer)]
 
 
 def _marked(text: str, answer: Answer, analyzer: Analyzer) -> Line:
