@@ -4,13 +4,24 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.cells import cell_len
 
 from qmd_py import sections
-from qmd_py.cli import app, citing, collecting, getting, indexing, linking, printing, reading
+from qmd_py.cli import (
+    app,
+    citing,
+    collecting,
+    getting,
+    hinting,
+    indexing,
+    linking,
+    printing,
+    reading,
+)
 from qmd_py.evaluation.judging import Row
 from qmd_py.records.answers import Answer, Hit, Match, Scope, Share, Source, Stage
 from qmd_py.records.notes import Collection
@@ -368,3 +379,29 @@ def test_columns_of_wide_letters_are_aligned() -> None:
     found = [Collection(1, "蘋果", "/a", (), (), 3), Collection(2, "b", "/b", (), (), 12)]
     lines = styled.plain(people.collection_lines(found)).splitlines()
     assert {cell_len(line[: line.index("/")]) for line in lines} == {16}
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "told"),
+    [
+        pytest.param("toc 1", 0, "the note has no headings: 'qmd get 1' prints it", id="toc"),
+        pytest.param("links 1", 1, "no links lead from or to this note", id="links"),
+        pytest.param("related 1 --hops 2", 1, "no notes so few links away: see 'qmd links'", id="hops"),
+        pytest.param("context list", 1, "no contexts yet: see 'qmd context add --help'", id="contexts"),
+        pytest.param("models verify", 1, "no model was fetched yet: 'qmd models list' says which there are", id="models"),
+        pytest.param("ls b", 1, "no notes here yet: run 'qmd index DIR'", id="ls"),
+    ],
+)  # fmt: skip
+def test_where_nothing_is_printed_a_person_is_told_why(
+    qmd: Qmd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, status: int, told: str
+) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / "a/plain.md").write_text("No headings.\n")
+        qmd("index", "--no-embed", tmp_path / name)
+    result = qmd(*line.split())
+    assert (result.exit_code, result.stdout, result.stderr) == (status, "", "")
+    streams = SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(hinting, "sys", streams)
+    result = qmd(*line.split())
+    assert (result.exit_code, result.stdout, result.stderr) == (status, "", f"qmd: {told}\n")

@@ -19,25 +19,6 @@ from qmd_py.render import styled
 from qmd_py.render.styled import Line
 
 _WIDE_ENOUGH = 60  # columns; in a narrower window there is no room for panels and bars
-_OTHERS_WORDS = {
-    "add": "index",
-    "ask": "query",
-    "bench": "eval",
-    "cat": "get",
-    "delete": "remove",
-    "download": "pull",
-    "find": "search",
-    "grep": "search",
-    "list": "ls",
-    "multi-get": "get",
-    "new": "add",
-    "open": "get",
-    "read": "get",
-    "rm": "remove",
-    "show": "get",
-    "update": "index",
-}
-"""What other tools call a command → what it is called here."""
 _ISSUES = "https://github.com/qmd-py/qmd-py/issues"
 
 
@@ -100,12 +81,9 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 — Typer's own signature
         """Find the command, or name the nearest."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            from qmd_py import spelling
+            from qmd_py.cli import hinting
 
-            known = self.list_commands(ctx)
-            meant = _OTHERS_WORDS.get(args[0])
-            near = f" (did you mean '{meant}'?)" if meant in known else ""
-            near = near or spelling.suggestion(args[0], known)
+            near = hinting.command(args[0], self.list_commands(ctx))
             raise UsageError(f"no command '{args[0]}'{near}: see '{ctx.command_path} --help'")
         return super().resolve_command(ctx, args)
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from qmd_py.cli import completing
-from qmd_py.cli.app import Commands, IndexOption, Status, configured, emit, notice, show
+from qmd_py.cli import completing, hinting
+from qmd_py.cli.app import Commands, IndexOption, configured, emit, notice, show
 from qmd_py.store.reader import Reader
 
 context = typer.Typer(
@@ -63,7 +63,7 @@ def list_(
     else:
         show(linked.contexts_lines(found))
     if not found:
-        raise typer.Exit(Status.NOTHING_FOUND)
+        raise hinting.nothing("no contexts yet: see 'qmd context add --help'")
 
 
 @context.command("remove")

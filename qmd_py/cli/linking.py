@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from qmd_py.cli.app import IndexOption, Status, emit, show
+from qmd_py.cli import hinting
+from qmd_py.cli.app import IndexOption, emit, show
 from qmd_py.cli.filtering import tell_unread
 from qmd_py.cli.options import AsOf, Policy
 from qmd_py.cli.reading import Json, Reference, admitted, opened
@@ -39,7 +40,7 @@ def links(
     else:
         show(linked.links_lines(found, asked, config.settings.editor))
     if not (found.out or found.into or found.broken):
-        raise typer.Exit(Status.NOTHING_FOUND)
+        raise hinting.nothing("no links lead from or to this note")
 
 
 def related(
@@ -82,4 +83,8 @@ def related(
     else:
         show(linked.related_lines(found, config.settings.editor))
     if not found:
-        raise typer.Exit(Status.NOTHING_FOUND)
+        raise hinting.nothing(
+            "no notes so few links away: see 'qmd links'"
+            if hops
+            else "no other notes to compare it with: run 'qmd embed' if some wait for that"
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qmd_py import processors
-from qmd_py.cli import completing
+from qmd_py.cli import completing, hinting
 from qmd_py.cli.app import Commands, Status, bar, configured, confirm, emit, notice, show
 from qmd_py.config import Config
 from qmd_py.errors import DownloadFailed, ModelFailed, ModelMissing, UsageError
@@ -85,7 +85,7 @@ def verify(
     failed = False
     found = _to_verify(config, names or ())
     if not found:
-        raise typer.Exit(Status.NOTHING_FOUND)
+        raise hinting.nothing("no model was fetched yet: 'qmd models list' says which there are")
     for spec, file in found:
         try:
             download.verify(spec, file)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qmd_py.cli import completing
+from qmd_py.cli import completing, hinting
 from qmd_py.cli.admitting import Admission
-from qmd_py.cli.app import IndexOption, Status, configured, emit, emit_styled, notice, show
+from qmd_py.cli.app import IndexOption, configured, emit, emit_styled, notice, show
 from qmd_py.cli.options import AsOf, Policy, composed
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
@@ -137,6 +137,8 @@ def toc(
         emit(machine.toc_json(replace(found, title=document.title), entries))
     else:
         show(people.toc_lines(entries, found, config.settings.editor))
+    if not entries:
+        hinting.tell(f"the note has no headings: 'qmd get {found.pid}' prints it")
 
 
 def ls(
@@ -168,4 +170,6 @@ def ls(
     else:
         show(people.notes_lines(notes, config.settings.editor))
     if not notes:
-        raise typer.Exit(Status.NOTHING_FOUND)
+        raise hinting.nothing(
+            "no note may be shown" if gate else "no notes here yet: run 'qmd index DIR'"
+        )
