@@ -354,6 +354,7 @@ SAVED = (
             "nothing to look for",
             id="a question without words",
         ),
+        pytest.param({}, "eval a.qrels", "cannot read a.qrels: No such file", id="no judgements"),
         pytest.param({"a.qrels": TREC}, "eval a.qrels", "with --queries FILE", id="no queries"),
         pytest.param(
             {"a.qrels": TREC, "q.tsv": "2\tx\n"},

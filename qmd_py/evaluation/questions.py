@@ -48,10 +48,10 @@ def read(file: Path, queries: Path | None = None) -> QuestionSet:
     """
     if file.suffix.lower() == ".json":
         return QuestionSet(file.stem, tuple(_parsed(file, _golden)))
+    grades = _parsed(file, _qrels)
     if queries is None:
         raise UsageError(f"{file} holds judgements only: give the questions with --queries FILE")
     texts = dict(_parsed(queries, _tsv))
-    grades = _parsed(file, _qrels)
     ids = dict.fromkeys(id_ for id_, _, _ in grades)
     if missing := [id_ for id_ in ids if id_ not in texts]:
         raise UsageError(f"{queries} has no question '{missing[0]}', which {file} judges")
