@@ -89,7 +89,14 @@ def said(result: "Result") -> str:
         pytest.param("search -apples", "only words to leave out (-apples)", id="only exclusions"),
         pytest.param("search '!?'", "nothing to look for", id="only punctuation"),
         pytest.param("search x -n 0", "'--limit' / '-n'", id="a limit of none"),
-        pytest.param("search x -n many", "'--limit' / '-n'", id="a limit that is no number"),
+        pytest.param(
+            "search x -n many",
+            "'--limit' / '-n': 'many' is not a whole number: see",
+            id="a limit that is no number",
+        ),
+        pytest.param("search x --min-score a", "'a' is not a number: see", id="a score in words"),
+        pytest.param("related 1 --hops a", "'a' is not a whole number: see", id="hops in words"),
+        pytest.param("mcp --port 80", "--port is for --http: add it", id="a port for a pipe"),
         pytest.param("search x --snippet 3", "'--snippet'", id="a snippet too short to show"),
         pytest.param(
             "search x -c",

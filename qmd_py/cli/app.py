@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -224,12 +225,17 @@ def _usage(error: typer.TyperException) -> Status:
     near = list(getattr(error, "possibilities", None) or ())
     # as for commands, the nearest alone
     message = getattr(error, "message", "") if near else error.format_message()
-    message = message.rstrip(".").strip()
+    message = re.sub(r"a valid (int|float)( range)?", _number, message.rstrip(".").strip())
     message = message[:1].lower() + message[1:] + (f" (did you mean '{near[0]}'?)" if near else "")
     if getattr(error, "option_name", "") and context and not context.parent and not near:
         message += " (options stand after the command)"
     command = context.command_path if context else "qmd"
     return _fail(f"{message}: see '{command} --help'")
+
+
+def _number(kind: "re.Match[str]") -> str:
+    """What Typer calls a kind of numbers, in plain words."""
+    return "a whole number" if kind[1] == "int" else "a number"
 
 
 def _reader_left() -> Status:

@@ -30,8 +30,11 @@ def mcp(
         bool, typer.Option("--http", help="Over HTTP on this machine, not stdin and stdout.")
     ] = False,
     port: Annotated[
-        int, typer.Option("--port", min=0, help="The port for --http; 0: any free one.")
-    ] = _PORT,
+        int | None,
+        typer.Option(
+            "--port", min=0, show_default=str(_PORT), help="The port for --http; 0: any free one."
+        ),
+    ] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -54,8 +57,10 @@ def mcp(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if token_file and not http:
         raise UsageError("--token-file is for --http: a pipe has only one client")
+    if port is not None and not http:
+        raise UsageError("--port is for --http: add it, or leave the port out")
     token = _token(token_file)
-    listener = _listening(port) if http else None
+    listener = _listening(_PORT if port is None else port) if http else None
     server = _server(_desk(configured(index), device, policy))
     if listener:
         _over_http(server, listener, token)
