@@ -865,3 +865,12 @@ def test_the_name_of_a_collection_may_be_decomposed(
     qmd("index", "--no-embed", named)
     result = qmd(*line, named.name)
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_an_index_without_notes_says_so(qmd: Qmd, folder: Path) -> None:
+    qmd("index", "--no-embed", folder)
+    told = "qmd: the index holds no notes yet: run 'qmd index DIR'\n"
+    for line in (("search", "x"), ("query", "x", "--json"), ("search", "--path", "no/such")):
+        result = qmd(*line)
+        assert (result.exit_code, result.stderr) == (1, told)
+    assert "embedded   nothing yet: run 'qmd index DIR'\n" in qmd("status").stdout

@@ -714,6 +714,6 @@ def test_what_a_least_score_cut_is_told(
     qmd("index", folder)
     shown = qmd("vsearch", "bread", "--files", "--min-score", "0.9")
     assert shown.stdout == f"{folder}/z.md\n"
-    assert shown.stderr == "qmd: 3 notes scored below --min-score and were left out\n"
+    assert shown.stderr == "qmd: 3 notes scored below --min-score: left out\n"
     none = qmd("vsearch", "butterfly", "--min-score", "1")
     assert (none.exit_code, none.stdout) == (1, "")

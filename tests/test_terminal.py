@@ -309,6 +309,8 @@ def test_an_empty_answer_says_what_to_change(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     printing._remark(Answer("why", mode, "", (), ()))
     assert capsys.readouterr().err == f"qmd: {told}\n"
+    printing._remark(Answer("why", mode, "", (), (), cut=1))
+    assert capsys.readouterr().err == "qmd: 1 note scored below --min-score: left out\n"
 
 
 def test_the_parts_of_a_list_stand_below_it() -> None:

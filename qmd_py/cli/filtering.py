@@ -7,12 +7,13 @@ from dataclasses import replace
 from qmd_py.cli.app import notice
 from qmd_py.records.answers import Answer, Filters, Scope
 from qmd_py.search.asking import Ask
+from qmd_py.store import paths
 from qmd_py.store.reader import Reader
 
 
 def typed(
     collections: list[str] | None,
-    paths: list[str] | None,
+    places: list[str] | None,
     tags: list[str] | None,
     where: list[str] | None,
     since: str | None,
@@ -20,7 +21,7 @@ def typed(
 ) -> Filters:
     """The filters of a command line."""
     return Filters(
-        tuple(collections or ()), tuple(paths or ()), tuple(tags or ()), tuple(where or ()),
+        tuple(collections or ()), tuple(places or ()), tuple(tags or ()), tuple(where or ()),
         since, until,
     )  # fmt: skip
 
@@ -47,7 +48,9 @@ def listed(
 
 
 def astray(store: Reader, wanted: Filters, *, gated: bool) -> list[str]:
-    """What to say of paths at which there is no note."""
+    """What to say of paths at which there is no note, or where there is none at all."""
+    if not paths.has_notes(store):
+        return ["the index holds no notes yet: run 'qmd index DIR'"]
     if not wanted.paths:
         return []
     from qmd_py import filters

@@ -150,8 +150,9 @@ def _remark(answer: Answer, *, hint: bool = True, absent: Sequence[str] = ()) ->
         what = "hit" if count == 1 else "hits"
         notice(f"{count} {what} may not be used as evidence: {reasons}")
     if answer.cut:
-        notice(f"{answer.cut} notes scored below --min-score and were left out")
-    if hint and not answer.hits and sys.stderr.isatty():
+        cut = "1 note scored" if answer.cut == 1 else f"{answer.cut} notes scored"
+        notice(f"{cut} below --min-score: left out")
+    if hint and not (answer.hits or answer.cut) and sys.stderr.isatty():
         listing = answer.mode == "list"
         notice(
             "no note meets the filters" if listing else "nothing found: try fewer or other words"

@@ -129,7 +129,8 @@ def status_lines(status: "IndexStatus", editor: str | None = None) -> list[Line]
         counts = f"{_count(held.vectors, 'vector')}, {held.pending} pending{failed}  "
         lines.append([("embedded   ", "faint"), HANG, (counts, ""), (held.fingerprint, "faint")])
     if not status.vectors:
-        lines.append([("embedded   ", "faint"), HANG, ("nothing yet: run 'qmd embed'", "")])
+        step = "qmd embed" if status.notes else "qmd index DIR"
+        lines.append([("embedded   ", "faint"), HANG, (f"nothing yet: run '{step}'", "")])
     lines += [[("  ", ""), *line] for line in collection_lines(status.collections, editor)]
     lines += [[("problem    ", "faint"), HANG, (problem, "")] for problem in status.problems]
     return lines

@@ -14,6 +14,11 @@ def leads(store: Reader, typed: str) -> bool:
     return bool(store.rows(_PLACED + f" WHERE 1{where} LIMIT 1", values))
 
 
+def has_notes(store: Reader) -> bool:
+    """Whether the index holds any note at all."""
+    return bool(store.rows("SELECT 1 FROM notes LIMIT 1"))
+
+
 def known(store: Reader) -> set[str]:
     """The paths of all notes and folders, below their collection and with it in front."""
     found: set[str] = set()
