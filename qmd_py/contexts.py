@@ -7,7 +7,7 @@ from qmd_py import spelling
 from qmd_py.errors import NotFound, UsageError
 from qmd_py.records.answers import Scope
 from qmd_py.records.notes import Collection
-from qmd_py.store import contexts
+from qmd_py.store import contexts, paths
 from qmd_py.store.contexts import Context
 from qmd_py.store.reader import Reader
 from qmd_py.store.writer import Writer
@@ -30,7 +30,8 @@ def add(store: Writer, place: str, text: str) -> bool:
     collection, path = _place(store, place)
     notes = store.notes_of(Scope((collection.name,)))
     if path and not any(f"{note.path}/".startswith(f"{path}/") for note in notes):
-        raise NotFound(f"no folder or note '{path}' in '{collection.name}': see 'qmd ls'")
+        near = spelling.suggested_path(f"{collection.name}/{path}", paths.known(store))
+        raise NotFound(f"no folder or note '{path}' in '{collection.name}'{near}: see 'qmd ls'")
     before = _known(store, collection, path)
     contexts.put(store, collection, path, said)
     return before

@@ -220,7 +220,7 @@ def _tag(typed: str) -> str:
 def _astray(store: Reader, typed: str) -> str:
     # a folder may be near, a wildcard is not
     parts = itertools.takewhile(lambda part: not {"*", "?"} & set(part), typed.split("/"))
-    near = spelling.suggestion("/".join(parts).strip("/"), paths.known(store))
+    near = spelling.suggested_path("/".join(parts).strip("/"), paths.known(store))
     return f"no note at the path '{typed}'{near}: see 'qmd ls' for the paths"
 
 

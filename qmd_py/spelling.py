@@ -1,6 +1,6 @@
 """What was typed and is not there → what it may have been meant for. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, Indel
@@ -69,6 +69,17 @@ def suggestion(typed: str, names: Iterable[str]) -> str:
     """What an error adds about the name that may have been meant; empty where none is near."""
     near = alike(typed, sorted(names))
     return f" (did you mean '{near[0]}'?)" if near else ""
+
+
+def suggested_path(typed: str, paths: Set[str]) -> str:
+    """The same for a path; the folders of it that there are make no other one more like it."""
+    right = typed.rpartition("/")[0]
+    while right and right not in paths:
+        right = right.rpartition("/")[0]
+    start = f"{right}/" if right else ""
+    inside = sorted(path.removeprefix(start) for path in paths if path.startswith(start))
+    near = alike(typed.removeprefix(start), inside)
+    return f" (did you mean '{start}{near[0]}'?)" if near else ""
 
 
 def _in_cyrillic(word: str) -> str:

@@ -67,8 +67,8 @@ def test_contexts_are_listed_replaced_and_removed(qmd: Qmd, vault_index: Path) -
     [
         (["add", "valt", "x"], "no collection 'valt' (did you mean 'vault'?)"),
         (["add", "nope", "x"], "no collection 'nope'"),
-        (["add", "vault/nope", "x"], "no folder or note 'nope' in 'vault'"),
-        (["add", "vault/r", "x"], "no folder or note 'r' in 'vault'"),
+        (["add", "vault/nope", "x"], "no folder or note 'nope' in 'vault': see 'qmd ls'"),
+        (["add", "vault/r", "x"], "'r' in 'vault' (did you mean 'vault/ru'?): see 'qmd ls'"),
         (["add", "vault/*", "x"], "no folder or note '*' in 'vault'"),
         (["add", "vault/../vault", "x"], "no folder or note '../vault' in 'vault'"),
         (["add", "vault", " "], "no text: say what"),

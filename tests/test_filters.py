@@ -173,6 +173,8 @@ def test_an_empty_path_finds_nothing(qmd: Qmd, notes: Path) -> None:
         pytest.param("no/such/folder", "", id="nothing near"),
         pytest.param("subs", "sub", id="a folder"),
         pytest.param("note/sub", "notes/sub", id="a collection"),
+        pytest.param("notes/zzz", "", id="nothing near in a collection"),
+        pytest.param("notes/sub/gama.md", "notes/sub/gamma.md", id="a note in a collection"),
         pytest.param("sub/gama.md", "sub/gamma.md", id="a note"),
         pytest.param("/home/notes/sub", "notes/sub", id="a folder on disk"),
         pytest.param("subs/*", "sub", id="a folder before a wildcard"),
