@@ -311,6 +311,8 @@ def test_an_empty_answer_says_what_to_change(
     assert capsys.readouterr().err == f"qmd: {told}\n"
     printing._remark(Answer("why", mode, "", (), (), cut=1))
     assert capsys.readouterr().err == "qmd: 1 note scored below --min-score: left out\n"
+    printing._remark(Answer("why", mode, "", (), (), gone=("notes/a.md",)))
+    assert capsys.readouterr().err.count("qmd: ") == 1
 
 
 def test_the_parts_of_a_list_stand_below_it() -> None:

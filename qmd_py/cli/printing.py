@@ -152,7 +152,7 @@ def _remark(answer: Answer, *, hint: bool = True, absent: Sequence[str] = ()) ->
     if answer.cut:
         cut = "1 note scored" if answer.cut == 1 else f"{answer.cut} notes scored"
         notice(f"{cut} below --min-score: left out")
-    if hint and not (answer.hits or answer.cut) and sys.stderr.isatty():
+    if hint and not (answer.hits or answer.cut or answer.gone) and sys.stderr.isatty():
         listing = answer.mode == "list"
         notice(
             "no note meets the filters" if listing else "nothing found: try fewer or other words"
