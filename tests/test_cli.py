@@ -600,6 +600,23 @@ def test_every_name_that_is_printed_is_understood(
         assert qmd("toc", reference).exit_code == 0
 
 
+def test_ls_takes_a_folder(qmd: Qmd, folder: Path) -> None:
+    for name in ("a.md", "work/b.md", "work/deep/c.md", "works/d.md"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x\n")
+    qmd("index", "--no-embed", folder)
+    for place in ("notes/work", "notes/work/", "notes/work/*"):
+        shown = qmd("ls", place).stdout.splitlines()
+        assert [line.split()[1] for line in shown] == ["notes/work/b.md", "notes/work/deep/c.md"]
+    assert len(qmd("ls", "notes/").stdout.splitlines()) == 4
+    assert json.loads(qmd("ls", "notes/a.md", "--json").stdout)[0]["path"] == "a.md"
+    lost = qmd("ls", "notes/wrk")
+    assert (lost.exit_code, lost.stdout) == (1, "")
+    assert "no note at the path 'notes/wrk' (did you mean 'notes/work'?)" in lost.stderr
+    assert "no collection 'note' (did you mean 'notes'?)" in qmd("ls", "note/work").stderr
+    assert "no collection '/work'" in qmd("ls", "/work").stderr
+
+
 def test_ls_and_status(qmd: Qmd, notes: Path) -> None:
     assert qmd("ls").stdout == (
         '1  notes/apples.md  On, "Apples"\n2  notes/bread.md\n3  notes/plain text.md\n'

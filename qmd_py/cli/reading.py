@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qmd_py.cli import completing, hinting
+from qmd_py.cli import completing, filtering, hinting
 from qmd_py.cli.admitting import Admission
-from qmd_py.cli.app import IndexOption, configured, emit, emit_styled, notice, show
+from qmd_py.cli.app import IndexOption, Status, configured, emit, emit_styled, notice, show
 from qmd_py.cli.options import AsOf, Policy, composed
 from qmd_py.config import Config
 from qmd_py.errors import UsageError
-from qmd_py.records.answers import Scope
+from qmd_py.records.answers import Filters, Scope
 from qmd_py.render import machine, people
 from qmd_py.search.scoping import check_collections
 from qmd_py.store.reader import Reader
@@ -145,7 +145,9 @@ def ls(
     collection: Annotated[
         str | None,
         typer.Argument(
-            metavar="COLLECTION", callback=composed, autocompletion=completing.collections
+            metavar="COLLECTION[/PATH]",
+            callback=composed,
+            autocompletion=completing.collections,
         ),
     ] = None,
     as_json: Json = False,
@@ -157,12 +159,14 @@ def ls(
 
     qmd ls
 
-    qmd ls notes --json
+    qmd ls notes/recipes --json
     """
     with opened(index, policy, as_of) as (store, config, gate):
-        names = (collection,) if collection else ()
-        check_collections(store, names)
-        notes = store.notes_of(Scope(names))
+        wanted = _place(collection or "")
+        check_collections(store, wanted.collections)
+        notes = store.notes_of(wanted)
+        typed = Filters(paths=(collection,) if collection and wanted.paths else ())
+        astray = filtering.astray(store, typed, gated=gate is not None)
         if gate:
             notes = [gate.current(note) for note in notes if gate.refusal(note) is None]
     if as_json:
@@ -170,6 +174,16 @@ def ls(
     else:
         show(people.notes_lines(notes, config.settings.editor))
     if not notes:
-        raise hinting.nothing(
-            "no note may be shown" if gate else "no notes here yet: run 'qmd index DIR'"
-        )
+        for remark in astray:
+            notice(remark)
+        if not astray:
+            hinting.tell(
+                "no note may be shown" if gate else "no notes here yet: run 'qmd index DIR'"
+            )
+        raise typer.Exit(Status.NOTHING_FOUND)
+
+
+def _place(typed: str) -> Scope:
+    """`COLLECTION[/PATH]` as what may be listed."""
+    name, _, below = typed.partition("/")
+    return Scope((name or typed,) if typed else (), (below,) if below and name else ())
