@@ -96,7 +96,8 @@ def _load(text: str, lines: int) -> FrontMatter:
         _refuse_aliases(text)
         loaded = yaml.load(_HASH_TAGS.sub(_quoted, text), Loader=_Loader)
     except _YAML_ERRORS as error:
-        return FrontMatter(lines, problem=f"front matter is not YAML: {_reason(error)}")
+        why = f"front matter is not YAML, so only the text is searched: {_reason(error)}"
+        return FrontMatter(lines, problem=why)
     if loaded is None:
         return FrontMatter(lines)
     if not isinstance(loaded, dict):
