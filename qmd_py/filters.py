@@ -218,10 +218,25 @@ def _tag(typed: str) -> str:
 
 
 def _astray(store: Reader, typed: str) -> str:
-    # a folder may be near, a wildcard is not
-    parts = itertools.takewhile(lambda part: not {"*", "?"} & set(part), typed.split("/"))
-    near = spelling.suggested_path("/".join(parts).strip("/"), paths.known(store))
+    near = _on_disk(store, typed) or _near(store, typed)
     return f"no note at the path '{typed}'{near}: see 'qmd ls' for the paths"
+
+
+def _on_disk(store: Reader, typed: str) -> str:
+    """What to say of a path that is one of the disk, and in the index another one."""
+    file = os.path.realpath(typed)
+    for found in store.collections():
+        root = found.root.rstrip("/")
+        place = found.name + file.removeprefix(root)
+        if f"{file}/".startswith(f"{root}/") and paths.leads(store, place):
+            return f" (did you mean '{place}'?)"
+    return ""
+
+
+def _near(store: Reader, typed: str) -> str:
+    """What to say of a path that may be meant; a folder may be near, a wildcard is not."""
+    parts = itertools.takewhile(lambda part: not {"*", "?"} & set(part), typed.split("/"))
+    return spelling.suggested_path("/".join(parts).strip("/"), paths.known(store))
 
 
 def _date(option: str, typed: str | None) -> Span | None:

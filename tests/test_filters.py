@@ -191,6 +191,18 @@ def test_a_path_without_any_note_is_told(qmd: Qmd, notes: Path, path: str, near:
     assert (result.exit_code, result.stderr) == (1, told)
 
 
+def test_a_path_of_the_disk_is_told_as_the_index_has_it(
+    qmd: Qmd, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(notes.parent)
+    shown = {"sub": "notes/sub", "sub/gamma.md": "notes/sub/gamma.md", "": "notes", "sub/x": ""}
+    for below, meant in shown.items():
+        for typed in (f"{notes}/{below}", f"../{notes.parent.name}/notes/{below}"):
+            told = qmd("search", "plan", "--path", typed).stderr
+            assert told.count("did you mean") == bool(meant), typed
+            assert f"(did you mean '{meant}'?)" in told or not meant
+
+
 def test_one_path_of_several_without_any_note_is_told(qmd: Qmd, notes: Path) -> None:
     result = qmd("search", "plan", "--path", "sub", "--path", "gone/**", "-l")
     assert result.exit_code == 0
