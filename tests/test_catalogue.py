@@ -161,6 +161,7 @@ class TestUsersOwn:
         ("text", "words"),
         [
             ("[expand", "cannot read the models in"),
+            (f"a = {'[' * 9000}{']' * 9000}", "cannot read the models in"),
             ("[judge.x]", "unknown table 'judge'"),
             ("expand = 1", "'expand' in .* must be a table"),
             ("[expand]\nx = 1", "'expand.x' in .* must be a table"),

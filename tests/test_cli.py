@@ -186,6 +186,7 @@ def test_a_wrong_start_leaves_no_trace(qmd: Qmd, isolated: Path, command: str) -
         pytest.param("chunk_chars = 5", "a whole number from 200 up", id="a number too small"),
         pytest.param("colour = true", "unknown setting 'colour'", id="an unknown key"),
         pytest.param("= 3", "cannot read the settings", id="no TOML"),
+        pytest.param(f"a = {'[' * 9000}{']' * 9000}", "cannot read the settings", id="too deep"),
         pytest.param(None, "No such file or directory", id="no file"),
     ],
 )

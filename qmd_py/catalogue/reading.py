@@ -81,7 +81,7 @@ def _read(file: Path) -> dict[str, object]:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read the models in {file}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read the models in {file}: {error}") from error
     _known(table, {*ROLES, "defaults"}, "table", file)
     return table
