@@ -24,8 +24,9 @@ from qmd_py.expansion import lines, prompts
 from qmd_py.llama import tiles
 from qmd_py.llama.embedder import LlamaEmbedder
 from qmd_py.llama.expander import LlamaExpander
+from qmd_py.llama.opening import Pooling, Setup
 from qmd_py.llama.reranker import LlamaReranker
-from qmd_py.llama.runtime import OutOfTime, Pooling, Session, Setup
+from qmd_py.llama.runtime import OutOfTime, Session
 from qmd_py.llama.tiles import Tiles
 from qmd_py.records.wordings import Variant
 from tests import reference

@@ -94,7 +94,7 @@ class Loader:
 
         try:
             from qmd_py.llama.embedder import LlamaEmbedder
-            from qmd_py.llama.runtime import Pooling
+            from qmd_py.llama.opening import Pooling
 
             return LlamaEmbedder(
                 file,

@@ -10,7 +10,9 @@ import numpy as np
 
 from qmd_py import gguf
 from qmd_py.errors import ModelFailed
-from qmd_py.llama.runtime import Pooling, Session, Setup, runs_on_gpu
+from qmd_py.llama import team
+from qmd_py.llama.opening import Pooling, Setup, runs_on_gpu
+from qmd_py.llama.runtime import Session
 from qmd_py.llama.team import Team
 
 if TYPE_CHECKING:
@@ -66,8 +68,8 @@ class LlamaEmbedder:
         )
         self._file = file
         self._session = Session(file, full)
-        self._alone = replace(full, threads=1)
-        self._several = threads if threads > 1 and not runs_on_gpu(gpu) else 1
+        self._several = 1 if runs_on_gpu(gpu) else team.size(threads)
+        self._alone = replace(full, threads=threads // self._several)
         self._team = Team(self._several, self._beside)
         self._prefixes = query_prefix, passage_prefix
         self._scale = scale

@@ -105,7 +105,8 @@ class LlamaExpander:
 
     @cached_property
     def _session(self) -> "Session":
-        from qmd_py.llama.runtime import Session, Setup
+        from qmd_py.llama.opening import Setup
+        from qmd_py.llama.runtime import Session
 
         gguf.inspect(self._file, "expand")
         return Session(self._file, Setup(_CONTEXT, _BATCH, self._threads, self._gpu))

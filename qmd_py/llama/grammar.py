@@ -3,8 +3,9 @@
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-import llama_cpp.llama_cpp as native
 import numpy as np
+
+from qmd_py.llama.library import native
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix

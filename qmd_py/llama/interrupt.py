@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-import llama_cpp.llama_cpp as native
+from qmd_py.llama.library import native
 
 
 class Interrupt:

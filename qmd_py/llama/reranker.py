@@ -10,7 +10,8 @@ from qmd_py import gguf
 from qmd_py.errors import ModelFailed
 
 if TYPE_CHECKING:
-    from qmd_py.llama.runtime import Session, Setup
+    from qmd_py.llama.opening import Setup
+    from qmd_py.llama.runtime import Session
     from qmd_py.llama.team import Team
 
 INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query"
@@ -28,7 +29,6 @@ _TAIL = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
 _BATCH = 512  # tokens in one native call: the fastest on a CPU
 _CONTEXT = 1024  # tokens: instruction, question and tail; what else there is room for, costs memory
-_MOST_READERS = 4  # each has a context of its own, 140 MB of Qwen3's; more threads share them
 
 # A pair whose answer no reranker can miss.
 _KNOWN = "What is the capital of France?"
@@ -125,13 +125,14 @@ class LlamaReranker:
     @cached_property
     def _most(self) -> int:
         """How many readers there are where there is enough to read."""
-        from qmd_py.llama.runtime import runs_on_gpu
+        from qmd_py.llama import team
+        from qmd_py.llama.opening import runs_on_gpu
 
-        return 1 if runs_on_gpu(self._gpu) else _readers(self._threads)
+        return 1 if runs_on_gpu(self._gpu) else team.size(self._threads)
 
     @cached_property
     def _setup(self) -> "Setup":
-        from qmd_py.llama.runtime import Pooling, Setup
+        from qmd_py.llama.opening import Pooling, Setup
 
         return Setup(
             _CONTEXT + self._passage_tokens,
@@ -240,12 +241,6 @@ class _Reader:
             self._session.evaluate(opening, 0, read=False)
             self._opening = opening
         return self._session
-
-
-def _readers(threads: int) -> int:
-    """How many readers leave the fewest threads without work; rather many than threads that share."""
-    several = range(2, min(threads, _MOST_READERS) + 1)
-    return max(several, key=lambda count: (threads // count * count, count), default=1)
 
 
 def _probability(value: float) -> float:

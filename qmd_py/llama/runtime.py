@@ -2,69 +2,28 @@
 
 import contextlib
 import ctypes
-import enum
-import functools
-import os
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from qmd_py.errors import ModelFailed
-
-try:
-    import llama_cpp.llama_cpp as native
-except (ImportError, OSError, RuntimeError) as error:  # not built, or for another machine
-    raise ModelFailed(
-        f"llama.cpp does not run on this machine ({error}): install llama-cpp-python anew"
-    ) from error
-
-from qmd_py.llama import tiles
+from qmd_py.llama import opening
 from qmd_py.llama.grammar import Grammar
 from qmd_py.llama.interrupt import Interrupt
-from qmd_py.llama.tiles import Tiles
+from qmd_py.llama.library import native
+from qmd_py.llama.opening import Setup
 
 if TYPE_CHECKING:
     from qmd_py.models import Matrix
 
 _ABORTED = 2  # what llama_decode returns when its abort callback said so
-_ALL_LAYERS = 999
-
-
-class Pooling(enum.IntEnum):
-    """How llama.cpp makes one vector of a sequence (`enum llama_pooling_type`)."""
-
-    NONE = 0
-    MEAN = 1
-    CLS = 2
-    LAST = 3
-    RANK = 4
-    AS_IN_FILE = -1
 
 
 class OutOfTime(ModelFailed):
     """A native call was ended by its deadline."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """How a model is opened."""
-
-    context: int
-    """Most tokens of a prompt and what is generated after it."""
-    batch: int
-    """Most tokens of one native call; encoders need a whole text in one."""
-    threads: int
-    gpu: bool | None = None
-    """Whether layers go to the GPU (Metal, CUDA); None: where this build has one."""
-    embeddings: bool = False
-    pooling: Pooling = Pooling.NONE
-    brief: bool = False
-    """Whether few tokens are to come: then weights are taken as they lie in the file. Arranged for
-    special kernels they take longer to load, and are read faster."""
 
 
 class Session:
@@ -81,12 +40,14 @@ class Session:
         Raises:
             ModelFailed: llama.cpp cannot load it or has no memory for its context.
         """
-        _start()
         self.file = file
         self._interrupt = Interrupt()
         self._shared = beside is not None
-        self._model: Any = beside._model if beside else self._load(setup)
-        self._context = self._open(setup)
+        self._model: Any = beside._model if beside else opening.model(file, setup, self._interrupt)
+        self._context = opening.context(self._model, setup, self._interrupt)
+        if not self._context:
+            self._free_model()
+            raise ModelFailed(f"not enough memory to run {file.name}: choose a smaller model")
         self._vocabulary = native.llama_model_get_vocab(self._model)
         self._memory = native.llama_get_memory(self._context)
         self._batch_size = setup.batch
@@ -261,48 +222,8 @@ class Session:
         )
         if not 0 < size <= len(buffer):
             raise ModelFailed(f"{self.file.name} has a chat template that llama.cpp does not know")
-        opening = "<think>\n\n</think>\n\n" if "<think>" in template else ""
-        return buffer.raw[:size].decode() + opening
-
-    def _load(self, setup: Setup) -> Any:  # noqa: ANN401 — an opaque native pointer
-        params = native.llama_model_default_params()
-        if setup.gpu and not native.llama_supports_gpu_offload():
-            raise ModelFailed(
-                "llama.cpp was built without a GPU here: use --device cpu, or install "
-                "llama-cpp-python for your GPU"
-            )
-        params.n_gpu_layers = 0 if setup.gpu is False else _ALL_LAYERS
-        params.progress_callback = self._interrupt.progress
-        params.use_extra_bufts = not setup.brief and tiles.found() is not Tiles.BROKEN
-        with self._interrupt.watched():
-            model = native.llama_model_load_from_file(os.fsencode(self.file), params)
-        if self._interrupt.pressed:
-            if model:
-                native.llama_model_free(model)
-            raise KeyboardInterrupt
-        if not model:
-            raise ModelFailed(
-                f"llama.cpp cannot load {self.file}: check it with 'qmd models verify'"
-            )
-        return model
-
-    def _open(self, setup: Setup) -> Any:  # noqa: ANN401 — an opaque native pointer
-        params = native.llama_context_default_params()
-        params.n_ctx = setup.context
-        # encoders abort the process when a text is longer than the physical batch
-        params.n_batch = params.n_ubatch = setup.batch
-        params.n_seq_max = 1
-        params.n_threads = params.n_threads_batch = setup.threads
-        params.embeddings = setup.embeddings
-        params.pooling_type = int(setup.pooling)
-        params.offload_kqv = setup.gpu is not False
-        params.no_perf = True
-        params.abort_callback = self._interrupt.abort
-        context = native.llama_init_from_model(self._model, params)
-        if not context:
-            self._free_model()
-            raise ModelFailed(f"not enough memory to run {self.file.name}: choose a smaller model")
-        return context
+        thought = "<think>\n\n</think>\n\n" if "<think>" in template else ""
+        return buffer.raw[:size].decode() + thought
 
     def _free_model(self) -> None:
         if not self._shared:
@@ -320,19 +241,3 @@ class Session:
             batch.logits[at] = False
         if last and tokens:
             batch.logits[len(tokens) - 1] = True
-
-
-def runs_on_gpu(wanted: bool | None) -> bool:
-    """Whether layers go to the GPU, as `Setup.gpu` has it."""
-    return wanted is not False and bool(native.llama_supports_gpu_offload())
-
-
-@functools.cache
-def _start() -> None:
-    """Start llama.cpp, silently: what it has to say would mix with the answer."""
-    native.llama_log_set(_SILENCE, ctypes.c_void_p(0))
-    native.llama_backend_init()
-
-
-# Nothing of Python may take the log: Ctrl-C raised there would be dropped. This one returns a number.
-_SILENCE = ctypes.cast(native.llama_max_devices, native.llama_log_callback)

@@ -10,6 +10,14 @@ from typing import Generic, Protocol, TypeVar
 
 from qmd_py.errors import ModelFailed
 
+_LARGEST = 4  # each member has a context of its own, 140 MB for a reranker
+
+
+def size(threads: int) -> int:
+    """How many members leave the fewest threads without work; rather many than threads that share."""
+    several = range(2, min(threads, _LARGEST) + 1)
+    return max(several, key=lambda count: (threads // count * count, count), default=1)
+
 
 class Member(Protocol):
     """Works on one thread at a time, and can be made to stop."""

@@ -12,8 +12,9 @@ import pytest
 from qmd_py import gguf as header
 from qmd_py import indexing, processors, registry
 from qmd_py.config import Settings
+from qmd_py.llama.opening import Setup
 from qmd_py.llama.reranker import LlamaReranker
-from qmd_py.llama.runtime import Session, Setup
+from qmd_py.llama.runtime import Session
 from qmd_py.models import Models
 from qmd_py.search.asking import Ask
 from qmd_py.search.hybrid import hybrid

@@ -12,7 +12,8 @@ from qmd_py.config import Settings
 from qmd_py.expansion import prompts
 from qmd_py.expansion.callers import Handed
 from qmd_py.llama.expander import LlamaExpander
-from qmd_py.llama.runtime import Session, Setup
+from qmd_py.llama.opening import Setup
+from qmd_py.llama.runtime import Session
 from qmd_py.models import Models
 from qmd_py.records.answers import Answer
 from qmd_py.records.wordings import Variant

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import llama_cpp.llama_cpp as native
 import pytest
 
-from qmd_py.llama.runtime import Session, Setup
+from qmd_py.llama.opening import Setup
+from qmd_py.llama.runtime import Session
 from tests.faults.shelf import Shelf
 from tests.test_llama import SHAPE, VOCABULARY
 from tests.tiny import reranker_weights, write_qwen3

@@ -11,7 +11,7 @@ import pytest
 
 from qmd_py.errors import ModelFailed
 from qmd_py.llama.embedder import LlamaEmbedder
-from qmd_py.llama.runtime import Pooling
+from qmd_py.llama.opening import Pooling
 from tests.fakes import FailingEmbedder, FakeEmbedder
 from tests.faults.shelf import said, write
 from tests.test_llama import ENCODER, PIECES, SHAPE, VOCABULARY
