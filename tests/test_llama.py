@@ -755,6 +755,17 @@ class TestProcess:
         )
         assert done.stdout == "passive\n"
 
+    def test_of_the_package_only_the_binding_is_loaded(self) -> None:
+        """Its chats and servers take as long to import as a question takes to be answered."""
+        done = child(
+            "import sys",
+            "from qmd_py.llama.library import native",
+            "print(sorted({'jinja2', 'diskcache', 'llama_cpp'} & set(sys.modules)))",
+            "import llama_cpp",
+            "print(llama_cpp.Llama.__name__, llama_cpp.llama_cpp is native)",
+        )
+        assert (done.stdout, done.stderr) == ("[]\nLlama True\n", "")
+
     def test_closing_twice(self, files) -> None:
         session = Session(files["writer"], Setup(64, 64, 1))
         session.close()

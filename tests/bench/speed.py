@@ -26,7 +26,6 @@ What is where comes from the environment:
     QMD_BENCH_ONLY      beginnings of the parts to do, separated by commas: all
 """
 
-import contextlib
 import datetime
 import json
 import os
@@ -44,7 +43,7 @@ from qmd_py import __version__, processors
 from qmd_py.llama import tiles
 from tests.bench import plot, vaults
 from tests.bench.measuring import Command, Cost, OtherFailedError, Pair, Run, paired
-from tests.bench.serving import running
+from tests.bench.serving import Served, compared
 from tests.bench.tools import Models, Ours, Theirs
 
 RESULTS = Path(__file__).parent / "results"
@@ -58,6 +57,19 @@ LARGEST_QUICK = 10_000
 """Notes up to which a vault takes minutes, not a quarter of an hour."""
 QUESTION = "how to create internal links between notes"
 ADDED = "xylophonist"
+ASKED = (
+    "how do I embed a picture",
+    "sync notes between two devices",
+    "change a keyboard shortcut",
+    "hide a folder from search",
+    "write a formula",
+    "start with a template",
+    "turn off automatic updates",
+    "show notes as a graph",
+    "export a note as PDF",
+    QUESTION,
+)
+"""To a server that runs: both tools remember the last ones."""
 TYPED = f"lex: internal links notes\nvec: {QUESTION}"
 
 
@@ -363,20 +375,21 @@ def reranking(bench: Bench) -> Iterator[Row]:
 
 
 def served(bench: Bench, ours: Ours, theirs: Theirs | None) -> Iterator[Row]:
-    """A question to running servers, by words and meaning, and nothing reranked."""
-    typed = [{"type": kind, "query": QUESTION} for kind in ("lex", "vec")]
-    with contextlib.ExitStack() as stack:
-
-        def run_by(command: Command, tool: str, **asked: object) -> Run:
-            return stack.enter_context(running(command, tool, {**asked, "rerank": False}))
-
-        try:
-            mine = run_by(ours.command("mcp"), "search", query=QUESTION)
-            other = run_by(theirs.command("mcp"), "query", searches=typed) if theirs else None
-        except FAILURES as error:
-            yield failed("search in a running server", 173, error)
-            return
-        yield bench.row("search in a running server", 173, Bar(), mine, other)
+    """Questions to running servers, by words and meaning, and nothing reranked."""
+    work = "a search in a running server"
+    typed = [{"type": kind, "query": "QUESTION"} for kind in ("lex", "vec")]
+    mine = Served(ours.command("mcp"), "search", json.dumps({"query": "QUESTION", "rerank": False}))
+    other = (
+        Served(theirs.command("mcp"), "query", json.dumps({"searches": typed, "rerank": False}))
+        if theirs
+        else None
+    )
+    try:
+        pair = compared(mine, other, ASKED, bench.runs)
+    except FAILURES as error:
+        yield failed(work, 173, error)
+        return
+    yield Row(work, 173, "", pair.ours, pair.theirs, pair.ratio, pair.runs, None)
 
 
 def uncached(theirs: Theirs) -> Run:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bench import measuring, plot, speed, vaults
 from tests.bench.measuring import Command, Cost, Pair, paired
-from tests.bench.serving import running
+from tests.bench.serving import Served, compared
 from tests.bench.tools import Ours
 
 
@@ -47,15 +47,14 @@ def test_a_server_is_measured_without_its_start(tmp_path: Path, vault: Path) -> 
     ours = Ours(tmp_path / "ours")
     ours.forget()
     ours.command("index", str(vault), "--no-embed").run()
-    with running(ours.command("mcp"), "search", {"query": "bread", "rerank": False}) as run:
-        cost = run()
-    assert cost.seconds > 0
-    assert cost.megabytes > 20
-    with (
-        pytest.raises(RuntimeError, match="no note with pid 99"),
-        running(ours.command("mcp"), "toc", {"pid": 99}),
-    ):
-        pass
+    search = Served(ours.command("mcp"), "search", '{"query": "QUESTION", "rerank": false}')
+    pair = compared(search, None, ["bread", 'the "best" bread'], 2)
+    assert (pair.theirs, pair.ratio, pair.runs) == (None, None, 2)
+    assert pair.ours.seconds > 0
+    assert pair.ours.megabytes > 20
+    wrong = Served(ours.command("mcp"), "toc", '{"pid": 99}')
+    with pytest.raises(RuntimeError, match="no note with pid 99"):
+        compared(wrong, None, ["bread"], 2)
 
 
 def test_curves_are_drawn_of_what_was_measured() -> None:
