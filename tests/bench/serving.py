@@ -26,6 +26,7 @@ from tests.bench.measuring import (
     resident,
 )
 
+_ROOT = Path(__file__).parents[2]  # where `tests` is found
 _FIRST = 3  # calls that open the index and load what is needed
 
 
@@ -51,7 +52,9 @@ def compared(ours: Served, theirs: Served | None, questions: Sequence[str], runs
         "runs": runs,
     }
     program = [sys.executable, "-m", "tests.bench.serving"]
-    done = subprocess.run(program, input=json.dumps(told), capture_output=True, text=True)
+    done = subprocess.run(
+        program, cwd=_ROOT, input=json.dumps(told), capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(done.stderr[-500:])
     found = json.loads(done.stdout)
