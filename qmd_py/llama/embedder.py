@@ -10,12 +10,11 @@ import numpy as np
 
 from qmd_py import gguf
 from qmd_py.errors import ModelFailed
-from qmd_py.llama import team
 from qmd_py.llama.opening import Pooling, Setup, runs_on_gpu
 from qmd_py.llama.runtime import Session
-from qmd_py.llama.team import Team
 
 if TYPE_CHECKING:
+    from qmd_py.llama.team import Team
     from qmd_py.models import Matrix
 
 _LONGEST = 2048  # tokens of one text; chunks have a few hundred
@@ -68,9 +67,7 @@ class LlamaEmbedder:
         )
         self._file = file
         self._session = Session(file, full)
-        self._several = 1 if runs_on_gpu(gpu) else team.size(threads)
-        self._alone = replace(full, threads=threads // self._several)
-        self._team = Team(self._several, self._beside)
+        self._full = full
         self._prefixes = query_prefix, passage_prefix
         self._scale = scale
         kind = f"{self._session.pooling} {query_prefix!r} {passage_prefix!r}"
@@ -84,7 +81,8 @@ class LlamaEmbedder:
 
     def close(self) -> None:
         """Give the memory back."""
-        self._team.close()
+        if team := self.__dict__.pop("_team", None):
+            team.close()
         self._session.close()
 
     @property
@@ -146,8 +144,22 @@ class LlamaEmbedder:
             return False
         return True
 
+    @cached_property
+    def _several(self) -> int:
+        """How many sessions work side by side where there is enough to embed."""
+        from qmd_py.llama import team
+
+        return 1 if runs_on_gpu(self._full.gpu) else team.size(self._full.threads)
+
+    @cached_property
+    def _team(self) -> "Team[Session]":
+        from qmd_py.llama.team import Team
+
+        return Team(self._several, self._beside)
+
     def _beside(self) -> Session:
-        return Session(self._file, self._alone, beside=self._session)
+        alone = replace(self._full, threads=self._full.threads // self._several)
+        return Session(self._file, alone, beside=self._session)
 
     def _one(self, session: Session, text: str) -> "Matrix":
         tokens = session.tokens(text, ends=True)

@@ -10,7 +10,6 @@ import enum
 import functools
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -67,6 +66,8 @@ def _tried(folder: Path) -> Tiles:
     """
     if not sys.executable:  # Python within another program
         return Tiles.BROKEN
+    import subprocess  # a question's embedder never comes here
+
     command = [sys.executable, "-I", "-S", __file__, str(folder)]
     try:
         done = subprocess.run(
