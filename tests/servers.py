@@ -1,6 +1,7 @@
 """A server with models of OpenAI's shape, and all that can be wrong with one."""
 
 import json
+import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,6 +35,11 @@ class TinyServer(ThreadingHTTPServer):
         self.stopping = threading.Event()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.01,))
         self._thread.start()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client may hang up in the midst of an answer; a traceback would be taken for its words."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def close(self) -> None:
         self.stopping.set()
