@@ -56,7 +56,7 @@ class LlamaEmbedder:
         """
         trained_on = gguf.inspect(file, "embed").number("context_length") or _LONGEST
         self._longest = max(1, min(trained_on, _LONGEST))
-        full = Setup(
+        self._full = Setup(
             self._longest,
             self._longest,
             threads,
@@ -66,8 +66,7 @@ class LlamaEmbedder:
             brief=questions_only,
         )
         self._file = file
-        self._session = Session(file, full)
-        self._full = full
+        self._session = Session(file, self._full)
         self._prefixes = query_prefix, passage_prefix
         self._scale = scale
         kind = f"{self._session.pooling} {query_prefix!r} {passage_prefix!r}"

@@ -10,8 +10,8 @@ The parts in their order, with minutes on two idle cores, some 35 together:
     dense     1    nearest vectors among 100,000 and 1,000,000
     embed     2    MiniLM over twenty notes
     vaults    6    1,000 and 10,000 notes: indexing, searching, asking
-    rerank   10    the full query with a reranker, which takes the npm tool five minutes
-    large    11    the same as `vaults` at 100,000 notes, and its curves
+    rerank    5    the full query with a reranker, which takes the npm tool two or three minutes
+    large    14    the same as `vaults` at 100,000 notes, and its curves
 
 What is where comes from the environment:
 
